@@ -1,0 +1,85 @@
+// The one door from the DSL to the run time: a kernel's identity, its arguments, a launch. Public, light and
+// opaque: nothing here names the compiler.
+#pragma once
+
+#include <cstdint>
+
+#include "codegen/ir/dtype.h"
+#include "codegen/ir/export.h"
+#include "codegen/ir/location.h"
+#include "codegen/ir/schedule.h"
+#include "runtime/stream.h"
+
+namespace heddle::ir {
+class Function;
+}
+
+namespace heddle::runtime {
+
+inline constexpr int kMaxViewRank = 5;
+
+// One launch argument, as the DSL packs it from a typed C++ value.
+struct Argument {
+  enum class Kind : uint8_t { pointer, view, scalar };
+  Kind kind = Kind::scalar;
+  DType element = DType::f32;
+  uint8_t rank = 0;        // of a view
+  bool read_only = false;  // element type was const
+  uint64_t bits = 0;       // address, or the scalar's own bits in the low bytes
+  int64_t extents[kMaxViewRank] = {};
+  int64_t strides[kMaxViewRank] = {};  // in elements; any sign
+};
+
+// What a trace may know about an argument beyond its type: yes/no facts only.
+struct ArgumentFacts {
+  int8_t unit_stride_axis = -1;  // of a view; -1 = none known
+  bool aligned16 = false;
+};
+
+// Everything a trace depends on besides the body.
+struct TraceRequest {
+  const Dims* dims;            // every dim the body names must be bound here ...
+  int64_t unbound_dim_value;   // ... unless this is positive: the number the others take (used to look at a
+                               // body first)
+  const ArgumentFacts* facts;  // one an argument, or null
+  Location schedule_where;     // where the schedule was given, for messages
+};
+
+// A kernel written in the DSL. Lives at least as long as the Kernel object that holds it.
+struct KernelSource {
+  const char* name;
+  Location where;
+  const void* body;  // the C++ function object
+  ir::Function* (*trace)(const KernelSource&,
+                         const TraceRequest&);  // records the body; the caller owns the result
+};
+
+// Compiled variants of one kernel, found again without locks. Opaque.
+struct KernelState;
+
+// Number of program instances along each axis, for kernels that ask program_id. Unset for kernels with a
+// tile_id.
+struct Grid {
+  int64_t x = 1, y = 1, z = 1;
+  bool set = false;
+};
+
+// Runs `source` once over `arguments`. Compiles on first use of a combination. `schedule` null = chosen by
+// rule. `state` belongs to the Kernel object; starts as null. Throws Error; then nothing was written but what
+// other workers of a failing kernel had stored already.
+HEDDLE_API void launch(const KernelSource& source, KernelState*& state, const Schedule* schedule, Grid grid,
+                       Stream& stream, const Argument* arguments, int count, Location where);
+HEDDLE_API void destroy(KernelState* state) noexcept;
+
+// What the last launch of this kernel on the calling thread cost and found; for samples and tests.
+struct LaunchReport {
+  double trace_ms = 0;          // tracing and passes
+  double compile_ms = 0;        // code generation, or loading from the cache
+  bool cache_hit = false;       // the code came from disk
+  bool compiled_now = false;    // this launch had to trace and compile or load
+  const char* cache_path = "";  // interned; empty if the cache is off or unusable
+  Schedule schedule;            // that was used
+};
+HEDDLE_API LaunchReport last_launch();
+
+}  // namespace heddle::runtime
