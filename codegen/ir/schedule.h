@@ -14,7 +14,7 @@ namespace heddle {
 struct DimBinding {
   const char* name = "";  // static storage, or interned by the parser
   int64_t value = 0;
-  Location where;  // not compared
+  Location where{};  // not compared
 };
 
 // The numbers of a kernel's dims. Binding one twice, or more than kMax, is reported when the schedule is
@@ -180,16 +180,16 @@ constexpr Numerics chunks(int64_t count) {
 }
 
 struct Schedule {
-  Dims dims;
-  Work work;
-  Order order;
-  pipeline loads;
-  Warps warps;
-  Cluster cluster;
-  Epilogue epilogue;
+  Dims dims{};
+  Work work{};
+  Order order{};
+  pipeline loads{};
+  Warps warps{};
+  Cluster cluster{};
+  Epilogue epilogue{};
   bool swap_ab = false;
   bool pdl = false;
-  Numerics numerics;
+  Numerics numerics{};
 
   friend bool operator==(const Schedule&, const Schedule&) = default;
 };
