@@ -1,9 +1,9 @@
-#include "runtime/build_id.h"
+#include "codegen/build_id.h"
 
 #include <doctest/doctest.h>
 
 TEST_CASE("the build identity holds the linker's hash of the code") {
-  const std::string& identity = heddle::build_identity();
+  const std::string& identity = heddle::codegen::build_identity();
   const size_t at = identity.find(" build ");
   REQUIRE(at != std::string::npos);
   CHECK(identity.substr(at + 7).size() == 40);  // sha1

@@ -4,10 +4,10 @@
 
 #include <string>
 
-namespace heddle {
+namespace heddle::codegen {
 
 // The version and the GNU build id (a hash the linker takes over all code) of the object file that contains
 // Heddle.
 const std::string& build_identity();
 
-}  // namespace heddle
+}  // namespace heddle::codegen

@@ -1,4 +1,4 @@
-#include "runtime/build_id.h"
+#include "codegen/build_id.h"
 
 #include <elf.h>
 #include <fmt/format.h>
@@ -6,7 +6,7 @@
 
 #include <cstring>
 
-namespace heddle {
+namespace heddle::codegen {
 namespace {
 
 struct Search {
@@ -62,4 +62,4 @@ const std::string& build_identity() {
   return identity;
 }
 
-}  // namespace heddle
+}  // namespace heddle::codegen
