@@ -14,9 +14,11 @@ class HEDDLE_API Device {
   enum class Kind : uint8_t { cpu, interpreter };
 
   static Device cpu() { return Device(Kind::cpu); }
-  // Executes tile IR plainly, op by op: slow, obvious, and the oracle that every other device is compared with.
+  // Executes tile IR plainly, op by op: slow, obvious, and the oracle that every other device is compared
+  // with.
   static Device interpreter() { return Device(Kind::interpreter); }
-  // By name: "cpu", "interpreter", or "auto" for the fastest there is. Throws Error (unsupported) for what this machine lacks.
+  // By name: "cpu", "interpreter", or "auto" for the fastest there is. Throws Error (unsupported) for what
+  // this machine lacks.
   static Device open(const char* name = "auto", Location where = std::source_location::current());
 
   Kind kind() const { return kind_; }

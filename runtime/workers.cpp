@@ -1,5 +1,5 @@
-// One process-wide pool, grown on demand. A job is a counter of workers still to start; every thread that joins a job
-// takes the next index until none is left.
+// One process-wide pool, grown on demand. A job is a counter of workers still to start; every thread that
+// joins a job takes the next index until none is left.
 #include "runtime/workers.h"
 
 #include <sched.h>
@@ -53,7 +53,7 @@ struct Job {
   int64_t count;
   int64_t scratch_bytes;
   WorkerFunction function;
-  int seats;  // pool threads that may still join; guarded by the pool's mutex
+  int seats;       // pool threads that may still join; guarded by the pool's mutex
   int inside = 0;  // pool threads at work; guarded by the pool's mutex
   std::atomic<int64_t> next{0};
 
@@ -68,8 +68,8 @@ struct Job {
 
 class Pool {
  public:
-  // Never destroyed: threads may still sleep in it when the process exits. A forked child has none of the parent's
-  // threads, so it gets a pool of its own.
+  // Never destroyed: threads may still sleep in it when the process exits. A forked child has none of the
+  // parent's threads, so it gets a pool of its own.
   static Pool& instance() {
     static std::mutex& mutex = *new std::mutex;
     static Pool* pool = nullptr;
@@ -149,7 +149,8 @@ int default_threads() {
   if (const char* text = std::getenv("HEDDLE_NUM_THREADS")) {
     int number = 0;
     const char* end = text + std::strlen(text);
-    if (auto [stop, error] = std::from_chars(text, end, number); error == std::errc() && stop == end && number >= 1 && number <= 1024)
+    if (auto [stop, error] = std::from_chars(text, end, number);
+        error == std::errc() && stop == end && number >= 1 && number <= 1024)
       return number;
   }
   cpu_set_t allowed;

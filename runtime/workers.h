@@ -20,10 +20,11 @@ class WorkerFunction {
   void (*call_)(const void*, int64_t, char*);
 };
 
-// Calls function(w, scratch) once for each w in [0, count), on up to `threads` threads of which the caller is one;
-// returns when all are done. `function` must not throw, nor wait for another worker. Each thread's scratch holds
-// scratch_bytes, 64-byte aligned, and is kept for the next call. Any number of callers at once. Throws Error where
-// memory or threads can't be had (with no threads to be had, the caller does all the work).
+// Calls function(w, scratch) once for each w in [0, count), on up to `threads` threads of which the caller is
+// one; returns when all are done. `function` must not throw, nor wait for another worker. Each thread's
+// scratch holds scratch_bytes, 64-byte aligned, and is kept for the next call. Any number of callers at once.
+// Throws Error where memory or threads can't be had (with no threads to be had, the caller does all the
+// work).
 void run_workers(int threads, int64_t count, int64_t scratch_bytes, WorkerFunction function);
 
 // Cores this process may run on, at least 1; $HEDDLE_NUM_THREADS if that is a number from 1 to 1024.

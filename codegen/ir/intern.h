@@ -1,4 +1,5 @@
-// Strings that live as long as the process, for names that arrive as text (parsed schedules, parsed locations).
+// Strings that live as long as the process, for names that arrive as text (parsed schedules, parsed
+// locations).
 #pragma once
 
 #include <string_view>

@@ -1,4 +1,5 @@
-// Each part of a Schedule is visited by one function that serves writing and reading, so the two can't drift apart.
+// Each part of a Schedule is visited by one function that serves writing and reading, so the two can't drift
+// apart.
 #include "codegen/schedule/json.h"
 
 #include <initializer_list>
@@ -13,7 +14,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-template <class E> struct Word {
+template <class E>
+struct Word {
   const char* name;
   E value;
 };
@@ -22,12 +24,14 @@ constexpr Word<Fixup> kFixups[] = {{"automatic", Fixup::automatic}, {"handoff", 
                                    {"turnstile", Fixup::turnstile}, {"slots", Fixup::slots},
                                    {"cluster", Fixup::cluster},     {"two_pass", Fixup::two_pass},
                                    {"atomic", Fixup::atomic}};
-constexpr Word<Raster> kRasters[] = {{"along_rows", Raster::along_rows}, {"along_columns", Raster::along_columns}};
+constexpr Word<Raster> kRasters[] = {{"along_rows", Raster::along_rows},
+                                     {"along_columns", Raster::along_columns}};
 constexpr Word<Engine> kEngines[] = {{"automatic", Engine::automatic},
                                      {"tma", Engine::tma},
                                      {"cp_async", Engine::cp_async},
                                      {"plain", Engine::plain}};
-constexpr Word<Sharing> kSharings[] = {{"cooperative", Sharing::cooperative}, {"pingpong", Sharing::pingpong}};
+constexpr Word<Sharing> kSharings[] = {{"cooperative", Sharing::cooperative},
+                                       {"pingpong", Sharing::pingpong}};
 constexpr Word<Epilogue::Store> kStores[] = {{"automatic", Epilogue::Store::automatic},
                                              {"tma", Epilogue::Store::tma},
                                              {"plain", Epilogue::Store::plain}};
@@ -46,13 +50,15 @@ constexpr Word<Numerics::Kind> kNumerics[] = {{"reproducible", Numerics::Kind::r
                                               {"chunks", Numerics::Kind::chunks},
                                               {"any", Numerics::Kind::any}};
 
-template <class E, size_t N> const char* word_of(const Word<E> (&words)[N], E value) {
+template <class E, size_t N>
+const char* word_of(const Word<E> (&words)[N], E value) {
   for (const Word<E>& word : words)
     if (word.value == value) return word.name;
   return "?";
 }
 
-template <class E, size_t N> E word_value(const Word<E> (&words)[N], const std::string& field, const std::string& text) {
+template <class E, size_t N>
+E word_value(const Word<E> (&words)[N], const std::string& field, const std::string& text) {
   std::string allowed;
   for (const Word<E>& word : words) {
     if (text == word.name) return word.value;
@@ -72,7 +78,8 @@ class Writer {
   void flag(const char* name, bool value, bool standard) {
     if (value != standard) document[name] = value;
   }
-  template <class E, size_t N> void word(const char* name, const Word<E> (&words)[N], E value, E standard) {
+  template <class E, size_t N>
+  void word(const char* name, const Word<E> (&words)[N], E value, E standard) {
     if (value != standard) document[name] = word_of(words, value);
   }
 };
@@ -82,30 +89,35 @@ class Reader {
  public:
   Reader(std::string where, const Json& document) : where_(std::move(where)), document_(document) {
     if (!document.is_object())
-      fail(ErrorKind::parse, {}, "schedule: {} is {}, but a group of named fields is expected", where_, document.dump());
+      fail(ErrorKind::parse, {}, "schedule: {} is {}, but a group of named fields is expected", where_,
+           document.dump());
   }
 
   void number(const char* name, int64_t& value, int64_t) {
     const Json* field = take(name);
     if (!field) return;
-    if (!field->is_number_integer() || (field->is_number_unsigned() && field->get<uint64_t>() > uint64_t(INT64_MAX)) ||
+    if (!field->is_number_integer() ||
+        (field->is_number_unsigned() && field->get<uint64_t>() > uint64_t(INT64_MAX)) ||
         field->get<int64_t>() < 0)
-      fail(ErrorKind::parse, {}, "schedule: {}.{} is {}, but a whole number of at least 0 is expected", where_, name,
-           field->dump());
+      fail(ErrorKind::parse, {}, "schedule: {}.{} is {}, but a whole number of at least 0 is expected",
+           where_, name, field->dump());
     value = field->get<int64_t>();
   }
   void flag(const char* name, bool& value, bool) {
     const Json* field = take(name);
     if (!field) return;
     if (!field->is_boolean())
-      fail(ErrorKind::parse, {}, "schedule: {}.{} is {}, but true or false is expected", where_, name, field->dump());
+      fail(ErrorKind::parse, {}, "schedule: {}.{} is {}, but true or false is expected", where_, name,
+           field->dump());
     value = field->get<bool>();
   }
-  template <class E, size_t N> void word(const char* name, const Word<E> (&words)[N], E& value, E) {
+  template <class E, size_t N>
+  void word(const char* name, const Word<E> (&words)[N], E& value, E) {
     const Json* field = take(name);
     if (!field) return;
     if (!field->is_string())
-      fail(ErrorKind::parse, {}, "schedule: {}.{} is {}, but a word is expected", where_, name, field->dump());
+      fail(ErrorKind::parse, {}, "schedule: {}.{} is {}, but a word is expected", where_, name,
+           field->dump());
     value = word_value(words, where_ + "." + name, field->get<std::string>());
   }
   void finish() {
@@ -133,7 +145,8 @@ class Reader {
 };
 
 // The parts: `Visitor` is a Writer over const parts or a Reader over mutable ones.
-template <class Visitor, class W> void visit_work(Visitor& v, W& work) {
+template <class Visitor, class W>
+void visit_work(Visitor& v, W& work) {
   const Work standard;
   if (work.kind == Work::Kind::persistent) {
     v.number("workers", work.workers, 0);
@@ -148,17 +161,21 @@ template <class Visitor, class W> void visit_work(Visitor& v, W& work) {
   }
 }
 
-template <class Visitor, class O> void visit_order(Visitor& v, O& order) {
-  if (order.kind == Order::Kind::grouped || order.kind == Order::Kind::serpentine) v.number("size", order.size, -1);
+template <class Visitor, class O>
+void visit_order(Visitor& v, O& order) {
+  if (order.kind == Order::Kind::grouped || order.kind == Order::Kind::serpentine)
+    v.number("size", order.size, -1);
   v.word("raster", kRasters, order.raster, Raster::along_rows);
 }
 
-template <class Visitor, class P> void visit_loads(Visitor& v, P& loads) {
+template <class Visitor, class P>
+void visit_loads(Visitor& v, P& loads) {
   v.number("stages", loads.stages, 0);
   v.word("engine", kEngines, loads.engine, Engine::automatic);
 }
 
-template <class Visitor, class W> void visit_warps(Visitor& v, W& warps) {
+template <class Visitor, class W>
+void visit_warps(Visitor& v, W& warps) {
   if (warps.kind == Warps::Kind::uniform) {
     v.number("warps", warps.warps, 0);
     v.number("ctas_per_sm", warps.ctas_per_sm, 0);
@@ -170,19 +187,22 @@ template <class Visitor, class W> void visit_warps(Visitor& v, W& warps) {
   }
 }
 
-template <class Visitor, class C> void visit_cluster(Visitor& v, C& cluster) {
+template <class Visitor, class C>
+void visit_cluster(Visitor& v, C& cluster) {
   v.number("m", cluster.m, 1);
   v.number("n", cluster.n, 1);
   v.flag("multicast", cluster.multicast, true);
 }
 
-template <class Visitor, class E> void visit_epilogue(Visitor& v, E& epilogue) {
+template <class Visitor, class E>
+void visit_epilogue(Visitor& v, E& epilogue) {
   v.number("subtile", epilogue.subtile, 0);
   v.flag("overlap", epilogue.overlap, false);
   v.word("store", kStores, epilogue.store, Epilogue::Store::automatic);
 }
 
-template <class Part, class Visit> Json write(const Part& part, Visit visit) {
+template <class Part, class Visit>
+Json write(const Part& part, Visit visit) {
   Writer writer;
   visit(writer, part);
   return std::move(writer.document);
@@ -210,8 +230,9 @@ const char* lone_field(const std::string& choice) {
 std::pair<std::string, Json> read_choice(const std::string& field, const Json& document) {
   if (document.is_string()) return {document.get<std::string>(), Json::object()};
   if (!document.is_object() || document.size() != 1)
-    fail(ErrorKind::parse, {}, "schedule: {} is {}, but one choice is expected, such as \"name\" or {{\"name\": {{...}}}}",
-         field, document.dump());
+    fail(ErrorKind::parse, {},
+         "schedule: {} is {}, but one choice is expected, such as \"name\" or {{\"name\": {{...}}}}", field,
+         document.dump());
   const auto item = document.items().begin();
   Json fields = item.value();
   if (!fields.is_object()) fields = Json::object({{lone_field(item.key()), fields}});
@@ -220,18 +241,20 @@ std::pair<std::string, Json> read_choice(const std::string& field, const Json& d
 
 void read_dims(const Json& document, Dims& dims) {
   if (!document.is_object())
-    fail(ErrorKind::parse, {}, "schedule: dims is {}, but a group of names and numbers is expected", document.dump());
+    fail(ErrorKind::parse, {}, "schedule: dims is {}, but a group of names and numbers is expected",
+         document.dump());
   for (const auto& [name, value] : document.items()) {
     if (!value.is_number_integer() || value.get<int64_t>() <= 0 || value.get<int64_t>() > INT32_MAX)
-      fail(ErrorKind::parse, {}, "schedule: dim {} is {}, but a whole number from 1 to 2147483647 is expected", name,
-           value.dump());
+      fail(ErrorKind::parse, {},
+           "schedule: dim {} is {}, but a whole number from 1 to 2147483647 is expected", name, value.dump());
     dims.add({.name = intern(name), .value = value.get<int64_t>()});
   }
   if (dims.count > Dims::kMax)
     fail(ErrorKind::parse, {}, "schedule: {} dims are bound; at most {} fit", dims.count, Dims::kMax);
 }
 
-template <class Part, class Visit> void read_part(const std::string& name, const Json& document, Part& part, Visit visit) {
+template <class Part, class Visit>
+void read_part(const std::string& name, const Json& document, Part& part, Visit visit) {
   Reader reader(name, document);
   visit(reader, part);
   reader.finish();
@@ -247,13 +270,17 @@ Json to_json(const Schedule& schedule) {
   for (int i = 0; i < schedule.dims.count && i < Dims::kMax; ++i)
     document["dims"][schedule.dims.bindings[i].name] = schedule.dims.bindings[i].value;
   if (schedule.work != standard.work)
-    document["work"] = choice(word_of(kWorks, schedule.work.kind), write(schedule.work, HEDDLE_VISIT(visit_work)));
+    document["work"] =
+        choice(word_of(kWorks, schedule.work.kind), write(schedule.work, HEDDLE_VISIT(visit_work)));
   if (schedule.order != standard.order)
-    document["order"] = choice(word_of(kOrders, schedule.order.kind), write(schedule.order, HEDDLE_VISIT(visit_order)));
+    document["order"] =
+        choice(word_of(kOrders, schedule.order.kind), write(schedule.order, HEDDLE_VISIT(visit_order)));
   if (schedule.loads != standard.loads) document["loads"] = write(schedule.loads, HEDDLE_VISIT(visit_loads));
   if (schedule.warps != standard.warps)
-    document["warps"] = choice(word_of(kWarps, schedule.warps.kind), write(schedule.warps, HEDDLE_VISIT(visit_warps)));
-  if (schedule.cluster != standard.cluster) document["cluster"] = write(schedule.cluster, HEDDLE_VISIT(visit_cluster));
+    document["warps"] =
+        choice(word_of(kWarps, schedule.warps.kind), write(schedule.warps, HEDDLE_VISIT(visit_warps)));
+  if (schedule.cluster != standard.cluster)
+    document["cluster"] = write(schedule.cluster, HEDDLE_VISIT(visit_cluster));
   if (schedule.epilogue != standard.epilogue)
     document["epilogue"] = write(schedule.epilogue, HEDDLE_VISIT(visit_epilogue));
   if (schedule.swap_ab) document["swap_ab"] = true;
@@ -268,7 +295,8 @@ Json to_json(const Schedule& schedule) {
 
 Schedule schedule_from_json(const Json& document) {
   Schedule schedule;
-  if (!document.is_object()) fail(ErrorKind::parse, {}, "schedule: {} is no group of named fields", document.dump());
+  if (!document.is_object())
+    fail(ErrorKind::parse, {}, "schedule: {} is no group of named fields", document.dump());
   for (const auto& [name, value] : document.items()) {
     if (name == "dims") {
       read_dims(value, schedule.dims);
@@ -304,7 +332,8 @@ Schedule schedule_from_json(const Json& document) {
       });
     } else {
       fail(ErrorKind::parse, {},
-           "schedule: there is no field '{}'; the fields are: dims, work, order, loads, warps, cluster, epilogue, swap_ab, "
+           "schedule: there is no field '{}'; the fields are: dims, work, order, loads, warps, cluster, "
+           "epilogue, swap_ab, "
            "pdl, numerics",
            name);
     }

@@ -1,8 +1,8 @@
 // The text form of schedules, a compact spelling of their JSON:
 //   schedule := [ field { ',' field } ]        field := name '=' value
 //   value    := number | word | [word] '{' [ item { ',' item } ] '}'        item := field | number | word
-// A word alone inside braces is a flag set to true; a number alone is the choice's first field. At the top level a name
-// that is no field is a dim.
+// A word alone inside braces is a flag set to true; a number alone is the choice's first field. At the top
+// level a name that is no field is a dim.
 #include <algorithm>
 #include <cctype>
 #include <cstring>
@@ -21,7 +21,9 @@ using Json = nlohmann::ordered_json;
 constexpr std::string_view kFields[] = {"dims",    "work",     "order",   "loads", "warps",
                                         "cluster", "epilogue", "swap_ab", "pdl",   "numerics"};
 
-bool is_field(std::string_view name) { return std::find(std::begin(kFields), std::end(kFields), name) != std::end(kFields); }
+bool is_field(std::string_view name) {
+  return std::find(std::begin(kFields), std::end(kFields), name) != std::end(kFields);
+}
 
 class TextParser {
  public:
@@ -48,7 +50,8 @@ class TextParser {
     fail(ErrorKind::parse, {}, "schedule: {} at character {} of \"{}\"", what, position_ + 1, text_);
   }
   void skip_space() {
-    while (position_ < text_.size() && std::isspace(static_cast<unsigned char>(text_[position_]))) ++position_;
+    while (position_ < text_.size() && std::isspace(static_cast<unsigned char>(text_[position_])))
+      ++position_;
   }
   bool accept(char c) {
     if (position_ >= text_.size() || text_[position_] != c) return false;
@@ -59,7 +62,9 @@ class TextParser {
   void expect(char c) {
     if (!accept(c)) complain(fmt::format("'{}' is expected", c));
   }
-  bool at_digit() const { return position_ < text_.size() && std::isdigit(static_cast<unsigned char>(text_[position_])); }
+  bool at_digit() const {
+    return position_ < text_.size() && std::isdigit(static_cast<unsigned char>(text_[position_]));
+  }
 
   std::string word(const char* what) {
     const size_t start = position_;
@@ -120,7 +125,9 @@ class TextParser {
   size_t position_ = 0;
 };
 
-std::string scalar_text(const Json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
+std::string scalar_text(const Json& value) {
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
 
 std::string group_text(const Json& fields) {
   std::string out;
@@ -129,18 +136,24 @@ std::string group_text(const Json& fields) {
   return "{" + out + "}";
 }
 
-bool is_choice(std::string_view field) { return field == "work" || field == "order" || field == "warps" || field == "numerics"; }
+bool is_choice(std::string_view field) {
+  return field == "work" || field == "order" || field == "warps" || field == "numerics";
+}
 
 std::string text_of(const Schedule& schedule) {
   std::string out;
   auto add = [&](const std::string& piece) { out += (out.empty() ? "" : ", ") + piece; };
-  for (const auto& [name, value] : codegen::to_json(schedule).items()) {
+  const Json document = codegen::to_json(schedule);
+  for (const auto& [name, value] : document.items()) {
     if (name == "dims") {
       const auto& dims = value;
-      const bool clash = std::any_of(dims.items().begin(), dims.items().end(), [](const auto& item) { return is_field(item.key()); });
-      if (clash) add("dims=" + group_text(dims));
+      const bool clash = std::any_of(dims.items().begin(), dims.items().end(),
+                                     [](const auto& item) { return is_field(item.key()); });
+      if (clash)
+        add("dims=" + group_text(dims));
       else
-        for (const auto& [dim, number] : dims.items()) add(fmt::format("{}={}", dim, number.template get<int64_t>()));
+        for (const auto& [dim, number] : dims.items())
+          add(fmt::format("{}={}", dim, number.template get<int64_t>()));
     } else if (is_choice(name) && value.is_object()) {
       const auto item = value.items().begin();
       add(fmt::format("{}={}{}", name, item.key(), group_text(item.value())));
@@ -164,7 +177,9 @@ int64_t copy_out(const std::string& text, char* buffer, int64_t size) {
 
 }  // namespace
 
-int64_t print(const Schedule& schedule, char* buffer, int64_t size) { return copy_out(text_of(schedule), buffer, size); }
+int64_t print(const Schedule& schedule, char* buffer, int64_t size) {
+  return copy_out(text_of(schedule), buffer, size);
+}
 
 int64_t print_json(const Schedule& schedule, char* buffer, int64_t size) {
   return copy_out(codegen::to_json(schedule).dump(), buffer, size);
@@ -174,8 +189,10 @@ Schedule parse_schedule(const char* text) {
   if (!text) fail(ErrorKind::parse, {}, "schedule: the text is null");
   const std::string_view view(text);
   const size_t first = view.find_first_not_of(" \t\r\n");
-  if (first == std::string_view::npos || view[first] != '{') return codegen::schedule_from_json(TextParser(view).schedule());
-  // No schedule nests deeper than dims/work/fields; a depth limit keeps hostile text from exhausting the stack.
+  if (first == std::string_view::npos || view[first] != '{')
+    return codegen::schedule_from_json(TextParser(view).schedule());
+  // No schedule nests deeper than dims/work/fields; a depth limit keeps hostile text from exhausting the
+  // stack.
   const auto shallow = [](int depth, Json::parse_event_t, Json&) {
     if (depth > 4) fail(ErrorKind::parse, {}, "schedule: the JSON is nested more than 4 deep");
     return true;

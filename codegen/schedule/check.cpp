@@ -1,0 +1,88 @@
+// check_schedule: what this version honours, and why it refuses the rest.
+#include "codegen/ir/fail.h"
+#include "codegen/schedule/lower.h"
+
+namespace heddle::codegen {
+
+namespace {
+
+using ir::Op;
+using ir::Opcode;
+
+[[noreturn]] void refuse(const ir::Function& function, Location where, const std::string& reason) {
+  fail(ErrorKind::schedule, where, "kernel '{}': {}", function.name, reason);
+}
+
+void require_default(bool is_default, const ir::Function& function, Location where, const char* what) {
+  if (!is_default)
+    refuse(function, where,
+           fmt::format("the schedule asks for {}, which this version can't honour yet; leave the field out",
+                       what));
+}
+
+const Op* first_program_id(const ir::Function& function) {
+  const Op* found = nullptr;
+  ir::walk(function.body, [&](const Op* op) {
+    if (op->code == Opcode::program_id && !found) found = op;
+  });
+  return found;
+}
+
+// Fields whose engines do not exist yet: refused by name, never ignored.
+void refuse_fields_of_the_future(const ir::Function& function, const Schedule& schedule, Location where) {
+  const Schedule standard;
+  auto require = [&](bool is_default, const char* what) {
+    require_default(is_default, function, where, what);
+  };
+  require(schedule.work.kind != Work::Kind::split_k, "work=split_k");
+  require(schedule.work.kind != Work::Kind::stream_k, "work=stream_k");
+  require(!schedule.work.dynamic, "work=persistent{dynamic}");
+  require(schedule.order.kind != Order::Kind::serpentine, "order=serpentine");
+  require(schedule.order.kind != Order::Kind::hilbert, "order=hilbert");
+  require(schedule.order.raster == Raster::along_rows, "a raster along columns");
+  require(schedule.loads == standard.loads, "loads");
+  require(schedule.warps.kind != Warps::Kind::warp_specialize, "warps=warp_specialize");
+  require(schedule.warps == standard.warps, "warps=uniform");
+  require(schedule.cluster == standard.cluster, "cluster");
+  require(schedule.epilogue == standard.epilogue, "epilogue");
+  require(!schedule.swap_ab, "swap_ab");
+  require(!schedule.pdl, "pdl");
+}
+
+}  // namespace
+
+void check_schedule(const ir::Function& function, const Schedule& schedule, Location where) {
+  refuse_fields_of_the_future(function, schedule, where);
+  // data_parallel and persistent walk every reduction in one chain, so they keep each of the other contracts.
+  if (schedule.numerics.kind == Numerics::Kind::chunks)
+    require_default(false, function, where, "numerics=chunks");
+
+  const Op* space = work_space(function);
+  const Op* program = first_program_id(function);
+  if (space && program)
+    fail(ErrorKind::trace, program->where,
+         "kernel '{}' asks both tile_id and program_id; take the work from one of them", function.name);
+  if (schedule.work.kind == Work::Kind::persistent) {
+    if (program)
+      fail(ErrorKind::schedule, program->where,
+           "work=persistent needs a kernel that takes its work from tile_id; '{}' uses program_id",
+           function.name);
+    if (!space)
+      refuse(
+          function, where,
+          "work=persistent needs a kernel that takes its work from tile_id, and this one has no work space");
+    if (schedule.work.workers < 0 || schedule.work.workers > INT32_MAX)
+      refuse(function, where,
+             fmt::format("work=persistent with {} workers; 0 (chosen) to 2147483647 are possible",
+                         schedule.work.workers));
+  }
+  if (schedule.order.kind == Order::Kind::grouped) {
+    if (!space || space->operands.size() < 2)
+      refuse(function, space ? space->where : where, "order=grouped needs a work space of at least two axes");
+    if (schedule.order.size < 1)
+      refuse(function, where,
+             fmt::format("order=grouped with a group of {}; at least 1 is needed", schedule.order.size));
+  }
+}
+
+}  // namespace heddle::codegen

@@ -1,0 +1,143 @@
+// Schedules as text and JSON: what is printed parses back equal, and wrong text is refused by name.
+#include <doctest/doctest.h>
+
+#include <random>
+#include <string>
+
+#include "codegen/ir/error.h"
+#include "codegen/ir/intern.h"
+#include "codegen/ir/schedule.h"
+
+namespace heddle {
+namespace {
+
+std::string text_of(const Schedule& schedule) {
+  std::string out(size_t(print(schedule, nullptr, 0)), '\0');
+  print(schedule, out.data(), int64_t(out.size()) + 1);
+  return out;
+}
+
+std::string json_of(const Schedule& schedule) {
+  std::string out(size_t(print_json(schedule, nullptr, 0)), '\0');
+  print_json(schedule, out.data(), int64_t(out.size()) + 1);
+  return out;
+}
+
+std::string complaint(const std::string& text) {
+  try {
+    parse_schedule(text.c_str());
+  } catch (const Error& error) {
+    CHECK(error.kind() == ErrorKind::parse);
+    return error.message();
+  }
+  return "(accepted)";
+}
+
+Schedule random_schedule(std::mt19937& random) {
+  auto pick = [&](int64_t least, int64_t most) {
+    return std::uniform_int_distribution<int64_t>(least, most)(random);
+  };
+  Schedule s;
+  const char* names[] = {"BM", "BN", "BK", "work", "HEAD_DIM", "pdl"};
+  for (const char* name : names)
+    if (pick(0, 1)) s.dims.add({.name = name, .value = pick(1, 4096)});
+  switch (pick(0, 3)) {
+    case 1: s.work = persistent{.workers = pick(0, 132), .dynamic = pick(0, 1) == 1}; break;
+    case 2: s.work = split_k{.parts = pick(1, 16), .fixup = Fixup(pick(0, 6))}; break;
+    case 3:
+      s.work = stream_k{.workers = pick(0, 132), .min_steps = pick(1, 8), .fixup = Fixup(pick(0, 6))};
+      break;
+  }
+  switch (pick(0, 3)) {
+    case 1: s.order = grouped{pick(1, 16)}; break;
+    case 2: s.order = serpentine{pick(1, 16)}; break;
+    case 3: s.order = hilbert{}; break;
+  }
+  s.order.raster = Raster(pick(0, 1));
+  s.loads = {.stages = pick(0, 6), .engine = Engine(pick(0, 3))};
+  if (pick(0, 1))
+    s.warps = uniform{.warps = pick(0, 16), .ctas_per_sm = pick(0, 2)};
+  else
+    s.warps = warp_specialize{.producers = pick(1, 2),
+                              .consumers = pick(1, 3),
+                              .sharing = Sharing(pick(0, 1)),
+                              .registers = pick(0, 240)};
+  s.cluster = {.m = pick(1, 2), .n = pick(1, 2), .multicast = pick(0, 1) == 1};
+  s.epilogue = {.subtile = pick(0, 64), .overlap = pick(0, 1) == 1, .store = Epilogue::Store(pick(0, 2))};
+  s.swap_ab = pick(0, 1);
+  s.pdl = pick(0, 1);
+  s.numerics.kind = Numerics::Kind(pick(0, 3));
+  if (s.numerics.kind == Numerics::Kind::chunks) s.numerics.count = pick(0, 9);
+  return s;
+}
+
+}  // namespace
+
+TEST_CASE("a schedule reads as it was written") {
+  const Schedule s{
+      .dims = {{"BM", 128}, {"BN", 256}}, .work = persistent{.workers = 132}, .order = grouped{8}};
+  CHECK(text_of(s) == "BM=128, BN=256, work=persistent{workers=132}, order=grouped{size=8}");
+  CHECK(
+      json_of(s) ==
+      R"({"dims":{"BM":128,"BN":256},"work":{"persistent":{"workers":132}},"order":{"grouped":{"size":8}}})");
+  CHECK(text_of({}) == "");
+  CHECK(json_of({}) == "{}");
+}
+
+TEST_CASE("short spellings mean the same") {
+  CHECK(parse_schedule(" BM = 64 ,order=grouped{4}, work=persistent ") ==
+        Schedule{.dims = {{"BM", 64}}, .work = persistent{}, .order = grouped{4}});
+  CHECK(parse_schedule("work=split_k{8}") == Schedule{.work = split_k{.parts = 8}});
+  CHECK(parse_schedule("work=persistent{workers=4, dynamic}") ==
+        Schedule{.work = persistent{.workers = 4, .dynamic = true}});
+  CHECK(parse_schedule("numerics=chunks{4}") == Schedule{.numerics = chunks(4)});
+  CHECK(parse_schedule("warps=warp_specialize") == Schedule{.warps = warp_specialize{}});
+  CHECK(parse_schedule("") == Schedule{});
+}
+
+TEST_CASE("print then parse is the identity, for both forms") {
+  const unsigned seed = std::random_device{}();
+  INFO("seed " << seed);
+  std::mt19937 random(seed);
+  for (int i = 0; i < 2000; ++i) {
+    const Schedule s = random_schedule(random);
+    INFO(text_of(s));
+    CHECK(parse_schedule(text_of(s).c_str()) == s);
+    CHECK(parse_schedule(json_of(s).c_str()) == s);
+  }
+}
+
+TEST_CASE("wrong text is refused, naming the word and what is allowed") {
+  CHECK(complaint("work=splitk") ==
+        "schedule: 'splitk' is no value of work; allowed are: data_parallel, persistent, split_k, stream_k");
+  CHECK(complaint("work=persistent{parts=3}") ==
+        "schedule: work has no field 'parts'; its fields are: workers, dynamic");
+  CHECK(complaint("BM=128, BM=64").find("'BM' is given twice") != std::string::npos);
+  CHECK(complaint("BM=0").find("dim BM is 0") != std::string::npos);
+  CHECK(complaint("BM=99999999999999999999").find("no number that fits") != std::string::npos);
+  CHECK(complaint("BM").find("'=' is expected at character 3") != std::string::npos);
+  CHECK(complaint("work=persistent{workers=-1}").find("at character") != std::string::npos);
+  CHECK(complaint("{\"wrk\": 1}").find("there is no field 'wrk'") != std::string::npos);
+  CHECK(complaint("{\"dims\": {\"BM\": 1.5}}").find("dim BM is 1.5") != std::string::npos);
+  CHECK(complaint("{\"work\": {\"persistent\": {\"workers\": -3}}}").find("whole number of at least 0") !=
+        std::string::npos);
+  CHECK(complaint("{").find("not well-formed JSON") != std::string::npos);
+  CHECK(complaint("{\"dims\":" + std::string(200000, '[')).find("nested more than 4 deep") !=
+        std::string::npos);
+}
+
+TEST_CASE("damaged text never does worse than an Error") {
+  std::mt19937 random(7);
+  for (int i = 0; i < 3000; ++i) {
+    std::string text = i % 2 ? text_of(random_schedule(random)) : json_of(random_schedule(random));
+    for (int hit = 0; hit < 3 && !text.empty(); ++hit)
+      text[random() % text.size()] = char(32 + random() % 95);
+    try {
+      parse_schedule(text.c_str());
+    } catch (const Error& error) {
+      CHECK(error.kind() == ErrorKind::parse);
+    }
+  }
+}
+
+}  // namespace heddle
