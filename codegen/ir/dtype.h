@@ -87,74 +87,86 @@ constexpr FloatFormat float_format(DType type) {
   }
 }
 
-// Value of a bit pattern in a format of at most 16 bits. Exact.
+// Value of a bit pattern in a format of at most 16 bits. Exact; every NaN gives a quiet NaN of its sign.
 constexpr float decode_float(uint32_t bits, FloatFormat format) {
   const uint32_t mantissa = bits & ((1u << format.mantissa_bits) - 1);
   const uint32_t exponent_mask = (1u << format.exponent_bits) - 1;
   const uint32_t exponent = (bits >> format.mantissa_bits) & exponent_mask;
-  const uint32_t sign = (bits >> (format.mantissa_bits + format.exponent_bits)) & 1u;
-  const uint32_t all_ones = (1u << format.mantissa_bits) - 1;
-  if (exponent == exponent_mask && (format.has_infinity || mantissa == all_ones)) {
-    const uint32_t payload = format.has_infinity ? mantissa << (23 - format.mantissa_bits) : 0x400000u;
-    return std::bit_cast<float>(sign << 31 | 0x7f800000u | payload | (payload ? 0x400000u : 0u));
-  }
-  // Scale by powers of two that f32 holds exactly: 2^(e - bias - mantissa_bits) * integer.
-  const int unbiased = (exponent ? int(exponent) : 1) - format.bias() - format.mantissa_bits;
-  const uint32_t significand = exponent ? mantissa | (1u << format.mantissa_bits) : mantissa;
-  float value = float(significand);
-  const float step = unbiased < 0 ? 0.5f : 2.0f;
-  for (int i = 0; i < (unbiased < 0 ? -unbiased : unbiased); ++i) value *= step;
-  return sign ? -value : value;
+  const uint32_t sign = ((bits >> (format.mantissa_bits + format.exponent_bits)) & 1u) << 31;
+  const uint32_t aligned = mantissa << (23 - format.mantissa_bits);  // as an f32's mantissa
+  if (exponent == exponent_mask && format.has_infinity)
+    return std::bit_cast<float>(sign | 0x7f800000u | aligned | (mantissa ? 0x400000u : 0u));
+  if (exponent == exponent_mask && mantissa == (1u << format.mantissa_bits) - 1)
+    return std::bit_cast<float>(sign | 0x7fc00000u);
+  const uint32_t rebias = 127 - uint32_t(format.bias());
+  if (exponent != 0 || rebias == 0) return std::bit_cast<float>(sign | (exponent + rebias) << 23 | aligned);
+  // Subnormal here, normal in f32: an integer times the format's smallest step.
+  const float step = std::bit_cast<float>((rebias + 1 - uint32_t(format.mantissa_bits)) << 23);
+  return std::bit_cast<float>(sign | std::bit_cast<uint32_t>(float(mantissa) * step));
 }
 
-// Nearest-even rounding of an f32 into a format of at most 16 bits. Overflow gives infinity, or NaN where the
-// format has none; NaN gives the quiet NaN with the sign kept.
-constexpr uint32_t encode_float(float value, FloatFormat format) {
-  const uint32_t bits = std::bit_cast<uint32_t>(value);
-  const uint32_t sign = (bits >> 31) << (format.mantissa_bits + format.exponent_bits);
-  const uint32_t magnitude = bits & 0x7fffffffu;
-  const uint32_t exponent_mask = ((1u << format.exponent_bits) - 1) << format.mantissa_bits;
-  const uint32_t nan = format.has_infinity ? exponent_mask | (1u << (format.mantissa_bits - 1))
-                                           : exponent_mask | ((1u << format.mantissa_bits) - 1);
-  if (magnitude > 0x7f800000u) return sign | nan;
-  const uint32_t overflow = format.has_infinity ? exponent_mask : nan;
-  if (magnitude == 0x7f800000u) return sign | overflow;
-  const int shift = 23 - format.mantissa_bits;
-  int exponent = int(magnitude >> 23) - 127 + format.bias();  // biased for the target
-  uint64_t significand = (magnitude & 0x7fffffu) | (magnitude >> 23 ? 0x800000u : 0u);
-  if (magnitude >> 23 == 0) exponent += 1;
-  int drop = shift;  // mantissa bits to round away
-  if (exponent <= 0) {
-    drop += 1 - exponent;
-    exponent = 0;
+// The magnitude significand * 2^exponent, rounded once, to nearest even, into a format of at most 16 bits;
+// with `sign` set above it. Overflow gives infinity, or NaN where the format has none.
+constexpr uint32_t round_to_format(bool sign, uint64_t significand, int exponent, FloatFormat format) {
+  const uint32_t sign_bit = uint32_t(sign) << (format.exponent_bits + format.mantissa_bits);
+  if (significand == 0) return sign_bit;
+  const int least_exponent = 1 - format.bias();  // of normal numbers; subnormals share it
+  const int own_exponent = 63 - std::countl_zero(significand) + exponent;
+  const int target = own_exponent > least_exponent ? own_exponent : least_exponent;
+  const int drop = target - format.mantissa_bits - exponent;  // low bits to round away; may be negative
+  uint64_t kept = 0;                                          // in steps of 2^(target - mantissa_bits)
+  if (drop <= 0) {
+    kept = significand << -drop;  // at most mantissa_bits + 1 bits by the choice of `target`
+  } else if (drop < 64) {
+    const uint64_t half = uint64_t(1) << (drop - 1);
+    const uint64_t rest = significand & (2 * half - 1);
+    kept = significand >> drop;
+    kept += rest > half || (rest == half && (kept & 1));
+  } else if (drop == 64) {
+    kept = significand > uint64_t(1) << 63;  // more than half a step
   }
-  if (drop > 40) return sign;
-  const uint64_t half = uint64_t(1) << (drop - 1 + (drop == 0));
-  const uint64_t kept = significand >> drop;
-  const uint64_t rest = significand & ((uint64_t(1) << drop) - 1);
-  uint64_t rounded = kept;
-  if (drop > 0) rounded += rest > half || (rest == half && (kept & 1));
-  // `rounded` may carry into the exponent field: adding it does just that.
-  const uint64_t result =
-      exponent == 0 ? rounded : (uint64_t(exponent - 1) << format.mantissa_bits) + rounded;
-  const uint64_t limit = format.has_infinity ? exponent_mask : nan;
-  return sign | uint32_t(result >= limit ? overflow : result);
+  // A normal number's leading bit, or a carry out of rounding, adds one to the exponent field, as it should.
+  const uint64_t magnitude = (uint64_t(target - least_exponent) << format.mantissa_bits) + kept;
+  const uint64_t infinity = ((uint64_t(1) << format.exponent_bits) - 1) << format.mantissa_bits;
+  const uint64_t overflow = format.has_infinity ? infinity : infinity | ((1u << format.mantissa_bits) - 1);
+  return sign_bit | uint32_t(magnitude < overflow ? magnitude : overflow);
 }
 
-#define HEDDLE_SMALL_FLOAT(Name, Bits, type)                                                             \
-  struct Name {                                                                                          \
-    Bits bits = 0;                                                                                       \
-    constexpr Name() = default;                                                                          \
-    constexpr explicit Name(float value) : bits(Bits(encode_float(value, float_format(DType::type)))) {} \
-    static constexpr Name from_bits(Bits bits) {                                                         \
-      Name result;                                                                                       \
-      result.bits = bits;                                                                                \
-      return result;                                                                                     \
-    }                                                                                                    \
-    constexpr explicit operator float() const {                                                          \
-      return decode_float(bits, float_format(DType::type));                                              \
-    }                                                                                                    \
-    friend constexpr bool operator==(Name, Name) = default; /* of bits */                                \
+// Nearest-even rounding of a number into a format of at most 16 bits, once; an f32 is exact as f64. Overflow
+// gives infinity, or NaN where the format has none; NaN gives the quiet NaN with the sign kept.
+constexpr uint32_t encode_float(double value, FloatFormat format) {
+  const uint64_t bits = std::bit_cast<uint64_t>(value);
+  const bool sign = bits >> 63;
+  const int exponent = int(bits >> 52 & 0x7ff);
+  const uint64_t mantissa = bits & ((uint64_t(1) << 52) - 1);
+  if (exponent == 0x7ff && mantissa != 0) {
+    const uint32_t quiet =
+        format.has_infinity ? 1u << (format.mantissa_bits - 1) : (1u << format.mantissa_bits) - 1;
+    const uint32_t exponent_field = ((1u << format.exponent_bits) - 1) << format.mantissa_bits;
+    return uint32_t(sign) << (format.exponent_bits + format.mantissa_bits) | exponent_field | quiet;
+  }
+  if (exponent == 0x7ff) return round_to_format(sign, 1, 0x7ff, format);  // beyond every format's range
+  if (exponent == 0) return round_to_format(sign, mantissa, -1074, format);
+  return round_to_format(sign, mantissa | uint64_t(1) << 52, exponent - 1075, format);
+}
+constexpr uint32_t encode_integer(int64_t value, FloatFormat format) {
+  return round_to_format(value < 0, value < 0 ? 0 - uint64_t(value) : uint64_t(value), 0, format);
+}
+
+#define HEDDLE_SMALL_FLOAT(Name, Bits, type)                                                              \
+  struct Name {                                                                                           \
+    Bits bits = 0;                                                                                        \
+    constexpr Name() = default;                                                                           \
+    constexpr explicit Name(double value) : bits(Bits(encode_float(value, float_format(DType::type)))) {} \
+    static constexpr Name from_bits(Bits bits) {                                                          \
+      Name result;                                                                                        \
+      result.bits = bits;                                                                                 \
+      return result;                                                                                      \
+    }                                                                                                     \
+    constexpr explicit operator float() const {                                                           \
+      return decode_float(bits, float_format(DType::type));                                               \
+    }                                                                                                     \
+    friend constexpr bool operator==(Name, Name) = default; /* of bits */                                 \
   };
 HEDDLE_SMALL_FLOAT(F8E4M3, uint8_t, f8e4m3)
 HEDDLE_SMALL_FLOAT(F8E5M2, uint8_t, f8e5m2)

@@ -34,17 +34,6 @@ bool parse_opcode(std::string_view name, Opcode& code) {
   return false;
 }
 
-bool in_domain(Domain domain, DType type) {
-  switch (domain) {
-    case Domain::number: return is_integer(type) || is_floating(type);
-    case Domain::integer: return is_integer(type);
-    case Domain::floating: return is_floating(type);
-    case Domain::bits: return is_integer(type) || type == DType::i1;
-    case Domain::any: return dtype_class(type) != DTypeClass::storage_float;
-  }
-  return false;
-}
-
 const char* to_string(ReduceKind kind) {
   switch (kind) {
     case ReduceKind::sum: return "sum";

@@ -44,7 +44,16 @@ inline constexpr int kOpcodeCount = 0
 #define HEDDLE_STRUCTURED(...)  +1
 #include "codegen/ir/ops.def"
     ;
-bool in_domain(Domain domain, DType type);
+constexpr bool in_domain(Domain domain, DType type) {
+  switch (domain) {
+    case Domain::number: return is_integer(type) || is_floating(type);
+    case Domain::integer: return is_integer(type);
+    case Domain::floating: return is_floating(type);
+    case Domain::bits: return is_integer(type) || type == DType::i1;
+    case Domain::any: return dtype_class(type) != DTypeClass::storage_float;
+  }
+  return false;
+}
 
 enum class ReduceKind : uint8_t { sum, product, max, min };
 const char* to_string(ReduceKind kind);
