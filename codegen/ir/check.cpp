@@ -33,6 +33,10 @@ Type with_axis(Type type, int axis) {
 bool is_data(const Value* value) {
   return value->type.kind == Type::Kind::data;
 }
+// Whether shape ops apply: to data and pointers, not to views and variables.
+bool has_shape(const Type& type) {
+  return type.kind == Type::Kind::data || type.kind == Type::Kind::pointer;
+}
 bool is_index(const Value* value) {
   return value->type == Type::scalar(DType::i64);
 }
@@ -97,6 +101,8 @@ std::string check_structured(const Op& op) {
   switch (op.code) {
     case Opcode::constant:
       if (result.kind != Type::Kind::data) return "a constant is data";
+      if (op.attributes[0].dim != Extent::kLiteral && !is_integer(result.element))
+        return fmt::format("a dim's number is an integer, not {}", heddle::to_string(result.element));
       return {};
     case Opcode::arange:
       if (result.rank != 1 || result.element != DType::i64) return "arange gives tile<i64, D>";
@@ -194,14 +200,15 @@ Type infer(Opcode code, const std::vector<Value*>& operands, const std::vector<E
         return {};
       return operands[1]->type;
     case Opcode::expand:
-      if (first.rank >= kMaxRank || last_attribute < 0 || last_attribute > first.rank) return {};
+      if (!has_shape(first) || first.rank >= kMaxRank || last_attribute < 0 || last_attribute > first.rank) return {};
       return with_axis(first, int(last_attribute));
     case Opcode::squeeze:
-      if (last_attribute < 0 || last_attribute >= first.rank || first.extents[last_attribute].value != 1)
+      if (!has_shape(first) || last_attribute < 0 || last_attribute >= first.rank ||
+          first.extents[last_attribute].value != 1)
         return {};
       return without_axis(first, int(last_attribute));
     case Opcode::transpose: {
-      if (first.rank < 2) return {};
+      if (!has_shape(first) || first.rank < 2) return {};
       Type swapped = first;
       std::swap(swapped.extents[first.rank - 1], swapped.extents[first.rank - 2]);
       return swapped;

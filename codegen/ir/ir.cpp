@@ -101,8 +101,11 @@ void clone_region(const Region& from, Region& to, Function& function, ValueMap& 
     to.ops.push_back(copy);
     for (const Region* inner : op->regions) {
       Region* region = function.new_region(copy);
-      for (const Value* argument : inner->arguments)
-        map[argument] = function.add_argument(*region, argument->type);
+      for (const Value* argument : inner->arguments) {
+        Value* added = function.add_argument(*region, argument->type);
+        added->where = argument->where;
+        map[argument] = added;
+      }
       clone_region(*inner, *region, function, map);
     }
   }

@@ -66,6 +66,7 @@ struct Value {
   Op* definition = nullptr;  // null for region arguments
   Region* region = nullptr;  // the region whose argument this is; null for results
   int index = 0;             // among the results or arguments
+  Location where;            // of a loop's state: where its variable was declared
 };
 
 struct Op {
