@@ -22,8 +22,9 @@ bool is_letter(char c) {
 // A number's extent: digits, letters, points, and signs that stand first or after an exponent's e.
 size_t number_length(std::string_view text) {
   size_t i = 1;
-  while (i < text.size() && (is_digit(text[i]) || is_letter(text[i]) || text[i] == '.' ||
-                             ((text[i] == '+' || text[i] == '-') && (text[i - 1] == 'e' || text[i - 1] == 'E'))))
+  while (i < text.size() &&
+         (is_digit(text[i]) || is_letter(text[i]) || text[i] == '.' ||
+          ((text[i] == '+' || text[i] == '-') && (text[i - 1] == 'e' || text[i - 1] == 'E'))))
     ++i;
   return i;
 }
@@ -100,7 +101,8 @@ void Lexer::expect(std::string_view text) {
 }
 
 void Lexer::fail_expected(std::string_view what) const {
-  if (token_.kind == Token::Kind::end) fail_at(token_.line, fmt::format("expected {}, found the end of the text", what));
+  if (token_.kind == Token::Kind::end)
+    fail_at(token_.line, fmt::format("expected {}, found the end of the text", what));
   const char* sigil = token_.kind == Token::Kind::value ? "%" : "";
   fail_at(token_.line, fmt::format("expected {}, found '{}{}'", what, sigil, shown(token_.text)));
 }
@@ -114,13 +116,15 @@ std::string unquoted(const Token& token) {
   for (size_t i = 0; i < token.text.size(); ++i) {
     if (token.text[i] != '\\') {
       out += token.text[i];
-    } else if (const char c = token.text[i + 1]; c == '"' || c == '\\') {  // a token never ends in a lone backslash
+    } else if (const char c = token.text[i + 1];
+               c == '"' || c == '\\') {  // a token never ends in a lone backslash
       out += c;
       ++i;
     } else {
       unsigned code = 0;
       const char* digits = token.text.data() + i + 2;
-      if (c != 'x' || i + 3 >= token.text.size() || std::from_chars(digits, digits + 2, code, 16).ptr != digits + 2)
+      if (c != 'x' || i + 3 >= token.text.size() ||
+          std::from_chars(digits, digits + 2, code, 16).ptr != digits + 2)
         Lexer::fail_at(token.line, "a backslash in a string is followed by \", \\ or x and two hex digits");
       out += char(code);
       i += 3;

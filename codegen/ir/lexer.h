@@ -10,7 +10,8 @@ namespace heddle::ir {
 struct Token {
   enum class Kind : uint8_t { end, word, number, value, string, punctuation };
   Kind kind = Kind::end;
-  std::string_view text;  // as written; of a value, the digits after %; of a string, what is between the quotes
+  std::string_view
+      text;  // as written; of a value, the digits after %; of a string, what is between the quotes
   int line = 1;
 };
 

@@ -18,8 +18,8 @@ namespace heddle::ir {
 
 namespace {
 
-constexpr int kMaxDepth = 200;                            // of regions: each level is a few frames of this program
-constexpr int64_t kMaxLanes = int64_t(1) << 31;           // of a tile
+constexpr int kMaxDepth = 200;                   // of regions: each level is a few frames of this program
+constexpr int64_t kMaxLanes = int64_t(1) << 31;  // of a tile
 
 bool parse_dtype(std::string_view text, DType& type) {
 #define HEDDLE_ROW(name, storage, bits, kind) \
@@ -46,7 +46,8 @@ class Parser {
     lexer_.expect("kernel");
     lexer_.expect("@");
     const Token name = lexer_.peek();
-    if (name.kind != Token::Kind::word && name.kind != Token::Kind::string) lexer_.fail_expected("the kernel's name");
+    if (name.kind != Token::Kind::word && name.kind != Token::Kind::string)
+      lexer_.fail_expected("the kernel's name");
     function_->name = unquoted(lexer_.take());
     parameters();
     dims();
@@ -62,7 +63,8 @@ class Parser {
 
  private:
   int64_t integer(std::string_view what) {
-    const auto value = lexer_.peek().kind == Token::Kind::number ? number<int64_t>(lexer_.peek().text) : std::nullopt;
+    const auto value =
+        lexer_.peek().kind == Token::Kind::number ? number<int64_t>(lexer_.peek().text) : std::nullopt;
     if (!value) lexer_.fail_expected(what);
     lexer_.take();
     return *value;
@@ -97,9 +99,10 @@ class Parser {
       if (type.rank == kMaxRank) lexer_.fail_expected(fmt::format("at most {} extents", kMaxRank));
       const Extent next = extent("an extent");
       if (next.value < 1 || next.value > kMaxLanes / lanes)
-        Lexer::fail_at(lexer_.peek().line, fmt::format("extents are positive and a tile has at most 2^31 lanes, but "
-                                                       "one of {} follows {} lanes",
-                                                       next.value, lanes));
+        Lexer::fail_at(lexer_.peek().line,
+                       fmt::format("extents are positive and a tile has at most 2^31 lanes, but "
+                                   "one of {} follows {} lanes",
+                                   next.value, lanes));
       lanes *= next.value;
       type.extents[type.rank++] = next;
     }
@@ -209,7 +212,8 @@ class Parser {
         lexer_.expect(name);
         lexer_.expect("=");
       }
-      op.attributes.push_back(op.code == Opcode::reduce && i == 0 ? reduce_kind() : extent("a number or dim"));
+      op.attributes.push_back(op.code == Opcode::reduce && i == 0 ? reduce_kind()
+                                                                  : extent("a number or dim"));
     }
   }
 
@@ -247,11 +251,13 @@ class Parser {
   Extent payload(const Literal& literal, DType element) {
     const Token& token = literal.token;
     const auto refuse = [&] [[noreturn]] () {
-      Lexer::fail_at(token.line, fmt::format("'{}' is no constant of type {}", token.text, heddle::to_string(element)));
+      Lexer::fail_at(token.line,
+                     fmt::format("'{}' is no constant of type {}", token.text, heddle::to_string(element)));
     };
     if (is_any_float(element)) {
       if (literal.nan_bits) return {.value = normalise_payload(element, int64_t(*literal.nan_bits))};
-      if (token.text == "nan") return {.value = constant_payload(element, std::numeric_limits<double>::quiet_NaN())};
+      if (token.text == "nan")
+        return {.value = constant_payload(element, std::numeric_limits<double>::quiet_NaN())};
       if (token.text == "inf" || token.text == "-inf") {
         const double infinity = std::numeric_limits<double>::infinity();
         return {.value = constant_payload(element, token.text == "inf" ? infinity : -infinity)};

@@ -8,9 +8,9 @@
 
 namespace heddle::ir {
 
-// The function `text` describes: every op checked, values defined before they are used. A result's type may be
-// left out where infer() knows it. Throws Error (parse) that names the line of the text and what was expected
-// there. Safe on any bytes.
+// The function `text` describes: every op checked, values defined before they are used. A result's type may
+// be left out where infer() knows it. Throws Error (parse) that names the line of the text and what was
+// expected there. Safe on any bytes.
 std::unique_ptr<Function> parse(std::string_view text);
 
 }  // namespace heddle::ir

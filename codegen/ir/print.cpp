@@ -3,12 +3,12 @@
 
 #include <fmt/format.h>
 
-#include <bit>
 #include <cmath>
 #include <iterator>
 #include <limits>
 #include <unordered_map>
 
+#include "codegen/ir/evaluate.h"
 
 namespace heddle::ir {
 
@@ -51,8 +51,7 @@ class Printer {
       definition(parameter.value);
       out_ += ": " + to_string(parameter.value->type);
       if (parameter.read_only) out_ += " const";
-      if (parameter.facts.unit_stride_axis >= 0)
-        append(" unit({})", int(parameter.facts.unit_stride_axis));
+      if (parameter.facts.unit_stride_axis >= 0) append(" unit({})", int(parameter.facts.unit_stride_axis));
       if (parameter.facts.aligned16) out_ += " aligned";
     }
     out_ += ')';
@@ -96,7 +95,8 @@ class Printer {
       const std::string_view name = attribute_name(row, i);
       if (!name.empty()) append("{} = ", name);
       const Extent attribute = op.attributes[i];
-      if (op.code == Opcode::reduce && i == 0 && attribute.value >= 0 && attribute.value <= int(ReduceKind::min))
+      if (op.code == Opcode::reduce && i == 0 && attribute.value >= 0 &&
+          attribute.value <= int(ReduceKind::min))
         out_ += to_string(ReduceKind(attribute.value));
       else
         out_ += to_string(attribute);
@@ -162,22 +162,7 @@ std::string print(const Function& function, PrintOptions options) {
 }
 
 int64_t normalise_payload(DType type, int64_t payload) {
-  switch (type) {
-    case DType::i1: return payload != 0;
-    case DType::i8: return int8_t(payload);
-    case DType::i32: return int32_t(payload);
-    case DType::i64:
-    case DType::f64: return payload;
-    case DType::f32: return std::bit_cast<int64_t>(double(float(float_payload(payload))));
-    default: break;
-  }
-  // To f32 by rounding to odd, which leaves what the second rounding needs to know; then to the small format.
-  const double value = float_payload(payload);
-  float middle = float(value);
-  if (std::isfinite(middle) && double(middle) != value && !(std::bit_cast<uint32_t>(middle) & 1))
-    middle = std::nextafter(middle, value < double(middle) ? -INFINITY : INFINITY);
-  const FloatFormat format = float_format(type);
-  return std::bit_cast<int64_t>(double(decode_float(encode_float(middle, format), format)));
+  return payload_of_lane(type, lane_of_payload(type, payload));
 }
 
 std::string print_constant(DType type, Extent payload) {

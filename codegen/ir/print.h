@@ -1,5 +1,5 @@
-// The text form of a function (grammar: docs/ir.md). It is what the cache hashes and what people read, so it is a
-// function of the graph alone: no addresses, no names of dims, and no source lines unless asked for.
+// The text form of a function (grammar: docs/ir.md). It is what the cache hashes and what people read, so it
+// is a function of the graph alone: no addresses, no names of dims, and no source lines unless asked for.
 #pragma once
 
 #include <string>
@@ -13,8 +13,8 @@ struct PrintOptions {
   bool locations = false;  // ` @ "gemm.cpp":12` after ops and loop arguments that carry one
 };
 
-// Parsing the result gives a function that prints the same. A broken function prints too: a value that is used
-// where it is not defined reads %?.
+// Parsing the result gives a function that prints the same. A broken function prints too: a value that is
+// used where it is not defined reads %?.
 std::string print(const Function& function, PrintOptions options = {});
 
 // The payload of the number that a constant of `type` holds: `payload` wrapped to its width or rounded to its

@@ -58,7 +58,8 @@ class Verifier {
       const Type& type = parameter.value->type;
       const bool view = type.kind == Type::Kind::view;
       if (!view && (type.rank != 0 || (type.kind != Type::Kind::data && type.kind != Type::Kind::pointer)))
-        return complain(nullptr, "parameter {} is {}: parameters are scalars, pointers and views", i, to_string(type));
+        return complain(nullptr, "parameter {} is {}: parameters are scalars, pointers and views", i,
+                        to_string(type));
       if (parameter.facts.unit_stride_axis >= (view ? int(type.rank) : 0))
         return complain(nullptr, "parameter {} has no axis {}", i, int(parameter.facts.unit_stride_axis));
     }
@@ -69,7 +70,8 @@ class Verifier {
     if (extent.dim < 0 || size_t(extent.dim) >= function_.dims.size())
       return complain(op, "d{} is none of the {} dims", extent.dim, function_.dims.size());
     if (extent.value != function_.dims[extent.dim].value)
-      complain(op, "{} stands for d{}, which is {}", extent.value, extent.dim, function_.dims[extent.dim].value);
+      complain(op, "{} stands for d{}, which is {}", extent.value, extent.dim,
+               function_.dims[extent.dim].value);
   }
 
   void type(const Op* op, const Type& type) {
@@ -79,7 +81,8 @@ class Verifier {
     if (type.kind == Type::Kind::view && op) return complain(op, "views are parameters and nothing else");
     if (type.kind == Type::Kind::view) return;
     for (int i = 0; i < type.rank; ++i) {
-      if (type.extents[i].value < 1) complain(op, "{} has an extent of {}", to_string(type), type.extents[i].value);
+      if (type.extents[i].value < 1)
+        complain(op, "{} has an extent of {}", to_string(type), type.extents[i].value);
       extent(op, type.extents[i]);
     }
   }
@@ -103,7 +106,8 @@ class Verifier {
     for (size_t i = 0; i < region.ops.size() && !fault_; ++i) {
       const Op* next = region.ops[i];
       if (!next) return complain(region.parent, "a region holds a missing op");
-      if (next->parent != &region) return complain(next, "{} does not point back at its region", info(next->code).name);
+      if (next->parent != &region)
+        return complain(next, "{} does not point back at its region", info(next->code).name);
       const bool last = i + 1 == region.ops.size();
       if (next->code == Opcode::yield && (!last || !region.parent))
         return complain(next, "yield stands where no region ends");
@@ -115,7 +119,8 @@ class Verifier {
 
   void op(const Op& op) {
     const char* name = info(op.code).name;
-    if (const char* pass = forbidden(op.code, level_)) return complain(&op, "{} should be gone after {}", name, pass);
+    if (const char* pass = forbidden(op.code, level_))
+      return complain(&op, "{} should be gone after {}", name, pass);
     for (size_t i = 0; i < op.operands.size(); ++i) {
       if (!op.operands[i]) return complain(&op, "operand {} of {} is missing", i, name);
       if (!visible_.count(op.operands[i]))
@@ -125,7 +130,8 @@ class Verifier {
       if (!op.results[i] || op.results[i]->definition != &op || op.results[i]->index != int(i))
         return complain(&op, "result {} of {} does not point back at it", i, name);
     for (const Region* inner : op.regions)
-      if (!inner || inner->parent != &op) return complain(&op, "a region of {} does not point back at it", name);
+      if (!inner || inner->parent != &op)
+        return complain(&op, "a region of {} does not point back at it", name);
     if (std::string message = check(op); !message.empty()) return complain(&op, "{}", message);
     for (const Extent& attribute : op.attributes) extent(&op, attribute);
     if (op.code == Opcode::tile_id)
@@ -144,25 +150,28 @@ class Verifier {
 
   void written_view(const Op& op) {
     for (const Parameter& parameter : function_.parameters)
-      if (parameter.value == op.operands[0] && parameter.read_only) complain(&op, "store_view writes to a const view");
+      if (parameter.value == op.operands[0] && parameter.read_only)
+        complain(&op, "store_view writes to a const view");
   }
 
   // `values` must have the types of `expected`.
   template <class Expected>
-  void match(const Op& op, const char* what, const std::vector<Value*>& values, size_t skip, const Expected& expected,
-             size_t expected_skip = 0) {
+  void match(const Op& op, const char* what, const std::vector<Value*>& values, size_t skip,
+             const Expected& expected, size_t expected_skip = 0) {
     if (values.size() - skip != expected.size() - expected_skip)
       return complain(&op, "{} has {} {}, not {}", info(op.code).name, values.size() - skip, what,
                       expected.size() - expected_skip);
     for (size_t i = skip; i < values.size() && !fault_; ++i)
       if (const Type& wanted = expected[i - skip + expected_skip]->type; values[i]->type != wanted)
-        complain(&op, "one of the {} of {} is {}, not {}", what, info(op.code).name, to_string(values[i]->type),
-                 to_string(wanted));
+        complain(&op, "one of the {} of {} is {}, not {}", what, info(op.code).name,
+                 to_string(values[i]->type), to_string(wanted));
   }
 
   // Region arguments, yields and results carry one state.
   void state(const Op& op) {
-    const auto yielded = [&](int i) -> const std::vector<Value*>& { return op.regions[i]->ops.back()->operands; };
+    const auto yielded = [&](int i) -> const std::vector<Value*>& {
+      return op.regions[i]->ops.back()->operands;
+    };
     switch (op.code) {
       case Opcode::for_loop:
         if (op.regions[0]->arguments.empty() || op.regions[0]->arguments[0]->type != Type::scalar(DType::i64))

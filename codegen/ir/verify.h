@@ -23,8 +23,8 @@ struct Fault {
 };
 
 // The first broken rule: check()'s rules for each op; every value defined once, before its uses, in the same
-// region or one around it; parents and indices right; regions that end in their only yield, with the types that
-// their op asks for; extents and constants that name a dim carry its number.
+// region or one around it; parents and indices right; regions that end in their only yield, with the types
+// that their op asks for; extents and constants that name a dim carry its number.
 std::optional<Fault> find_fault(const Function& function, Level level = Level::traced);
 
 // Throws Error (internal) that names the op, the kernel and the source line.

@@ -41,7 +41,8 @@ class Promotion {
       } else if (op->code == Opcode::write_variable) {
         const int number = numbers_.at(op->operands[0]);
         // Every op between the write and the declaration carries the variable.
-        for (const Region* inside = &region; inside != declared_in_[number]; inside = inside->parent->parent) {
+        for (const Region* inside = &region; inside != declared_in_[number];
+             inside = inside->parent->parent) {
           std::vector<int>& written = writes_[inside->parent];
           const auto place = std::lower_bound(written.begin(), written.end(), number);
           if (place == written.end() || *place != number) written.insert(place, number);

@@ -5,9 +5,10 @@
 
 namespace heddle::codegen {
 
-// Removes variable, read_variable and write_variable. A loop or branch in whose regions an outer variable is written
-// gains, for each such variable in the order of declaration, an operand (loops), a region argument (loops; it carries
-// the variable's line), a yielded value and a result. State that nothing reads is left to canonicalise.
+// Removes variable, read_variable and write_variable. A loop or branch in whose regions an outer variable is
+// written gains, for each such variable in the order of declaration, an operand (loops), a region argument
+// (loops; it carries the variable's line), a yielded value and a result. State that nothing reads is left to
+// canonicalise.
 //
 // Precedes every other pass: the others see values alone.
 void promote_variables(ir::Function& function);
