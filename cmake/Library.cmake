@@ -47,10 +47,11 @@ target_link_libraries(heddle PRIVATE
   $<BUILD_INTERFACE:heddle_flags> ${HEDDLE_LLVM_LIBRARIES} Threads::Threads ${CMAKE_DL_LIBS})
 # Visibility flags don't reach into LLVM's archives. Plainly linked, 23,000 LLVM symbols would be exported, and the
 # process would abort when a second LLVM is loaded. The version script is the guarantee, exclude-libs the belt.
+# nodelete: worker threads and kernels outlive any dlclose().
 set(heddle_exports ${PROJECT_SOURCE_DIR}/cmake/heddle.map)
 target_link_options(heddle PRIVATE
   LINKER:--version-script=${heddle_exports} LINKER:--exclude-libs,ALL LINKER:--gc-sections LINKER:--as-needed
-  LINKER:--build-id=sha1 LINKER:-z,relro,-z,now)
+  LINKER:--build-id=sha1 LINKER:-z,relro,-z,now,-z,nodelete)
 if(NOT HEDDLE_SANITIZE)  # a sanitizer's run-time library is found in the executable
   target_link_options(heddle PRIVATE LINKER:--no-undefined)
 endif()

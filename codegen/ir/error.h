@@ -23,7 +23,7 @@ enum class ErrorKind : uint8_t {
 HEDDLE_API const char* to_string(ErrorKind kind);
 
 // Thrown for every failure. `what()` reads like a compiler's message:
-//   gemm.cpp:12: error: dot needs ... \n   12 |     acc += dot(a, b);
+//   kernel.cpp:12: error: dot needs ... \n   12 |     acc += dot(a, b);
 // Copying never throws: the text is shared.
 class HEDDLE_API Error : public std::exception {
  public:

@@ -10,7 +10,7 @@
 namespace heddle::ir {
 
 struct PrintOptions {
-  bool locations = false;  // ` @ "gemm.cpp":12` after ops and loop arguments that carry one
+  bool locations = false;  // ` @ "kernel.cpp":12` after ops and loop arguments that carry one
 };
 
 // Parsing the result gives a function that prints the same. A broken function prints too: a value that is
