@@ -200,7 +200,8 @@ Type infer(Opcode code, const std::vector<Value*>& operands, const std::vector<E
         return {};
       return operands[1]->type;
     case Opcode::expand:
-      if (!has_shape(first) || first.rank >= kMaxRank || last_attribute < 0 || last_attribute > first.rank) return {};
+      if (!has_shape(first) || first.rank >= kMaxRank || last_attribute < 0 || last_attribute > first.rank)
+        return {};
       return with_axis(first, int(last_attribute));
     case Opcode::squeeze:
       if (!has_shape(first) || last_attribute < 0 || last_attribute >= first.rank ||

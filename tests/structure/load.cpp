@@ -1,6 +1,6 @@
 // usage: load <shared library> ...
-// Opens the libraries in this order, all symbols global (the unfriendliest way), then runs heddle_plugin_run of each
-// that has it, twice. Exits 77 if a library that is not ours is not installed.
+// Opens the libraries in this order, all symbols global (the unfriendliest way), then runs heddle_plugin_run
+// of each that has it, twice. Exits 77 if a library that is not ours is not installed.
 #include <dlfcn.h>
 
 #include <cstdio>
