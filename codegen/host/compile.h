@@ -1,0 +1,16 @@
+// compile_host with the processor given, and its intermediate text: for tests.
+#pragma once
+
+#include "codegen/compile.h"
+#include "codegen/host/cpu.h"
+
+namespace heddle::codegen::host {
+
+struct Compiled {
+  HostObject object;
+  std::string llvm, assembly;  // filled in when asked for
+};
+
+Compiled compile_for(const ir::Function& function, const Cpu& cpu, bool want_text = false);
+
+}  // namespace heddle::codegen::host

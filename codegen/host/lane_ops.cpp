@@ -1,0 +1,210 @@
+#include "codegen/host/lane_ops.h"
+
+#include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/Module.h>
+
+#include "codegen/ir/fail.h"
+
+namespace heddle::codegen::host {
+
+using ir::Opcode;
+using llvm::Value;
+using llvm::Intrinsic::ID;
+
+namespace {
+
+Value* null_of(const Value* value) {
+  return llvm::Constant::getNullValue(value->getType());
+}
+Value* integer(const Value* like, uint64_t value) {
+  return llvm::ConstantInt::get(like->getType(), value);
+}
+
+// The wrapping integer whose magnitude has no positive form.
+Value* smallest(const Value* like) {
+  const unsigned width = like->getType()->getScalarSizeInBits();
+  return llvm::ConstantInt::get(like->getType(), llvm::APInt::getSignedMinValue(width));
+}
+
+// Division by zero and of the smallest integer by -1 trap in hardware: they are given the divisor 1.
+struct Division {
+  Value* by_zero;
+  Value* divisor;
+};
+Division safe_divisor(llvm::IRBuilder<>& b, Value* x, Value* y) {
+  Value* by_zero = b.CreateICmpEQ(y, null_of(y));
+  Value* overflow = b.CreateAnd(b.CreateICmpEQ(x, smallest(x)),
+                                b.CreateICmpEQ(y, llvm::Constant::getAllOnesValue(y->getType())));
+  return {by_zero, b.CreateSelect(b.CreateOr(by_zero, overflow), integer(y, 1), y)};
+}
+
+// Nearest even integer where the processor has no instruction: adding and taking away 2^mantissa_bits rounds.
+Value* rint_by_addition(llvm::IRBuilder<>& b, Value* x) {
+  const bool wide = x->getType()->getScalarType()->isDoubleTy();
+  llvm::Constant* limit = llvm::ConstantFP::get(x->getType(), wide ? 0x1p52 : 0x1p23);
+  Value* large = b.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, limit, x);
+  Value* rounded = b.CreateFSub(b.CreateFAdd(x, large), large);
+  rounded = b.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, rounded, x);
+  Value* fraction = b.CreateFCmpOLT(b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x), limit);
+  return b.CreateSelect(fraction, rounded, x);
+}
+
+Value* round_nearest(Emitter& e, Value* x) {
+  if (e.cpu.round) return e.builder.CreateUnaryIntrinsic(llvm::Intrinsic::rint, x);
+  return rint_by_addition(e.builder, x);
+}
+
+Value* round_down(Emitter& e, Value* x) {
+  auto& b = e.builder;
+  if (e.cpu.round) return b.CreateUnaryIntrinsic(llvm::Intrinsic::floor, x);
+  Value* nearest = rint_by_addition(b, x);
+  Value* less = b.CreateFSub(nearest, llvm::ConstantFP::get(x->getType(), 1));
+  return b.CreateSelect(b.CreateFCmpOGT(nearest, x), less, nearest);
+}
+
+Value* float_op(Emitter& e, Opcode code, const std::vector<Value*>& x) {
+  auto& b = e.builder;
+  switch (code) {
+    case Opcode::add: return b.CreateFAdd(x[0], x[1]);
+    case Opcode::sub: return b.CreateFSub(x[0], x[1]);
+    case Opcode::mul: return b.CreateFMul(x[0], x[1]);
+    case Opcode::div: return b.CreateFDiv(x[0], x[1]);
+    case Opcode::max: return b.CreateBinaryIntrinsic(llvm::Intrinsic::maximum, x[0], x[1]);
+    case Opcode::min: return b.CreateBinaryIntrinsic(llvm::Intrinsic::minimum, x[0], x[1]);
+    case Opcode::neg: return b.CreateFNeg(x[0]);
+    case Opcode::abs: return b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x[0]);
+    case Opcode::fma: return fused_multiply_add(e, x[0], x[1], x[2]);
+    case Opcode::eq: return b.CreateFCmpOEQ(x[0], x[1]);
+    case Opcode::ne: return b.CreateFCmpUNE(x[0], x[1]);
+    case Opcode::lt: return b.CreateFCmpOLT(x[0], x[1]);
+    case Opcode::le: return b.CreateFCmpOLE(x[0], x[1]);
+    case Opcode::gt: return b.CreateFCmpOGT(x[0], x[1]);
+    case Opcode::ge: return b.CreateFCmpOGE(x[0], x[1]);
+    case Opcode::sqrt: return b.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, x[0]);
+    case Opcode::floor: return round_down(e, x[0]);
+    case Opcode::rint: return round_nearest(e, x[0]);
+    default:
+      fail(ErrorKind::internal, {},
+           "the host target was given the op {} on floats, which must be expanded before",
+           ir::info(code).name);
+  }
+}
+
+Value* integer_op(Emitter& e, Opcode code, const std::vector<Value*>& x) {
+  auto& b = e.builder;
+  const unsigned width = x[0]->getType()->getScalarSizeInBits();
+  switch (code) {
+    case Opcode::add: return b.CreateAdd(x[0], x[1]);
+    case Opcode::sub: return b.CreateSub(x[0], x[1]);
+    case Opcode::mul: return b.CreateMul(x[0], x[1]);
+    case Opcode::div: {
+      const Division division = safe_divisor(b, x[0], x[1]);
+      return b.CreateSelect(division.by_zero, llvm::Constant::getAllOnesValue(x[0]->getType()),
+                            b.CreateSDiv(x[0], division.divisor));
+    }
+    case Opcode::rem: {
+      const Division division = safe_divisor(b, x[0], x[1]);
+      return b.CreateSelect(division.by_zero, x[0], b.CreateSRem(x[0], division.divisor));
+    }
+    case Opcode::max: return b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, x[0], x[1]);
+    case Opcode::min: return b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, x[0], x[1]);
+    case Opcode::neg: return b.CreateNeg(x[0]);
+    case Opcode::abs: return b.CreateSelect(b.CreateICmpSLT(x[0], null_of(x[0])), b.CreateNeg(x[0]), x[0]);
+    case Opcode::bit_and: return b.CreateAnd(x[0], x[1]);
+    case Opcode::bit_or: return b.CreateOr(x[0], x[1]);
+    case Opcode::bit_xor: return b.CreateXor(x[0], x[1]);
+    case Opcode::bit_not: return b.CreateNot(x[0]);
+    case Opcode::shl: {
+      Value* small = b.CreateICmpULT(x[1], integer(x[1], width));
+      Value* shifted = b.CreateShl(x[0], b.CreateAnd(x[1], integer(x[1], width - 1)));
+      return b.CreateSelect(small, shifted, null_of(x[0]));
+    }
+    case Opcode::shr:
+      return b.CreateAShr(x[0],
+                          b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, x[1], integer(x[1], width - 1)));
+    case Opcode::eq: return b.CreateICmpEQ(x[0], x[1]);
+    case Opcode::ne: return b.CreateICmpNE(x[0], x[1]);
+    case Opcode::lt: return b.CreateICmpSLT(x[0], x[1]);
+    case Opcode::le: return b.CreateICmpSLE(x[0], x[1]);
+    case Opcode::gt: return b.CreateICmpSGT(x[0], x[1]);
+    case Opcode::ge: return b.CreateICmpSGE(x[0], x[1]);
+    default:
+      fail(ErrorKind::internal, {}, "the host target was given the op {} on integers, which has no meaning",
+           ir::info(code).name);
+  }
+}
+
+// fma(a, b, c) in f32 by f64 arithmetic: the product is exact, the sum is rounded to odd, so that rounding it
+// once more is right. (The error of the sum: Knuth's TwoSum.)
+Value* fma_by_f64(llvm::IRBuilder<>& b, Value* x, Value* y, Value* z) {
+  llvm::Type* wide = lanes_like(x, b.getDoubleTy());
+  llvm::Type* bits_type = lanes_like(x, b.getInt64Ty());
+  Value* product = b.CreateFMul(b.CreateFPExt(x, wide), b.CreateFPExt(y, wide));
+  Value* addend = b.CreateFPExt(z, wide);
+  Value* sum = b.CreateFAdd(product, addend);
+  Value* part = b.CreateFSub(sum, product);
+  Value* error = b.CreateFAdd(b.CreateFSub(product, b.CreateFSub(sum, part)), b.CreateFSub(addend, part));
+  Value* bits = b.CreateBitCast(sum, bits_type);
+  Value* zero = llvm::Constant::getNullValue(wide);
+  Value* even = b.CreateICmpEQ(b.CreateAnd(bits, integer(bits, 1)), null_of(bits));
+  // Ordered: an infinite sum has a NaN for its error and stays.
+  Value* inexact = b.CreateAnd(even, b.CreateFCmpONE(error, zero));
+  // Away from zero when error and sum have one sign, else towards it.
+  Value* negative_error = b.CreateFCmpOLT(error, zero);
+  Value* negative_sum = b.CreateICmpSLT(bits, null_of(bits));
+  Value* toward_zero = b.CreateXor(negative_error, negative_sum);
+  Value* step = b.CreateSelect(toward_zero, llvm::Constant::getAllOnesValue(bits_type), integer(bits, 1));
+  Value* odd = b.CreateSelect(inexact, b.CreateAdd(bits, step), bits);
+  return b.CreateFPTrunc(b.CreateBitCast(odd, wide), x->getType());
+}
+
+// f64 lane by lane through the function that program.cpp offers.
+Value* fma_by_call(Emitter& e, Value* x, Value* y, Value* z) {
+  auto& b = e.builder;
+  llvm::Type* f64 = b.getDoubleTy();
+  const llvm::FunctionCallee function =
+      e.module.getOrInsertFunction("fma", llvm::FunctionType::get(f64, {f64, f64, f64}, false));
+  auto call = [&](Value* a, Value* m, Value* c) {
+    llvm::CallInst* result = b.CreateCall(function, {a, m, c});
+    result->setDoesNotAccessMemory();
+    result->setDoesNotThrow();
+    return result;
+  };
+  auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(x->getType());
+  if (!vector) return call(x, y, z);
+  Value* result = llvm::PoisonValue::get(vector);
+  for (unsigned i = 0; i < vector->getNumElements(); ++i)
+    result = b.CreateInsertElement(
+        result,
+        call(b.CreateExtractElement(x, i), b.CreateExtractElement(y, i), b.CreateExtractElement(z, i)), i);
+  return result;
+}
+
+}  // namespace
+
+Value* fused_multiply_add(Emitter& e, Value* a, Value* b, Value* c) {
+  if (e.cpu.fma) return e.builder.CreateIntrinsic(llvm::Intrinsic::fma, {a->getType()}, {a, b, c});
+  if (a->getType()->getScalarType()->isDoubleTy()) return fma_by_call(e, a, b, c);
+  return fma_by_f64(e.builder, a, b, c);
+}
+
+Value* lane_op(Emitter& e, Opcode code, DType type, const std::vector<Value*>& operands) {
+  auto& b = e.builder;
+  if (code == Opcode::select) return b.CreateSelect(operands[0], operands[1], operands[2]);
+  if (!is_any_float(type)) return integer_op(e, code, operands);
+  if (type == DType::f32 || type == DType::f64) return float_op(e, code, operands);
+  // f16 and bf16. Their signs are bits; all else is computed in f32 and rounded once.
+  if (code == Opcode::neg) return b.CreateXor(operands[0], integer(operands[0], 0x8000));
+  if (code == Opcode::abs) return b.CreateAnd(operands[0], integer(operands[0], 0x7fff));
+  std::vector<Value*> wide;
+  for (Value* operand : operands) wide.push_back(convert(e, operand, type, DType::f32));
+  Value* result = float_op(e, code, wide);
+  return ir::info(code).boolean_result ? result : convert(e, result, DType::f32, type);
+}
+
+Value* combine(Emitter& e, ir::ReduceKind kind, DType type, Value* a, Value* b) {
+  constexpr Opcode kOps[] = {Opcode::add, Opcode::mul, Opcode::max, Opcode::min};
+  return lane_op(e, kOps[int(kind)], type, {a, b});
+}
+
+}  // namespace heddle::codegen::host
