@@ -12,7 +12,7 @@ packages=(
   lld-19 ccache                       # faster builds
 )
 if [[ ${1:-} == --tests ]]; then
-  packages+=(doctest-dev clang-19 pkg-config clang-format-19 codespell)
+  packages+=(doctest-dev clang-19 pkg-config clang-format-19 codespell libllvm14)
 fi
 
 if ! command -v apt-get >/dev/null; then
