@@ -3,7 +3,7 @@
 
 # What users may include; everything else is internal and not installed. Patterns, relative to the project.
 set(HEDDLE_PUBLIC_HEADERS
-  dsl/*.h
+  dsl/*.h runtime/tensor.h
   codegen/ir/export.h codegen/ir/location.h codegen/ir/error.h codegen/ir/dtype.h codegen/ir/schedule.h
   runtime/launch.h runtime/buffer.h runtime/stream.h)
 

@@ -1,8 +1,15 @@
 # Samples and benchmarks: programs like a user's, linked against libheddle.so alone.
 
+# Command line, report and peer shared by them.
+add_library(sample_common STATIC EXCLUDE_FROM_ALL
+  ${PROJECT_SOURCE_DIR}/samples/common/options.cpp ${PROJECT_SOURCE_DIR}/samples/common/blas.cpp)
+target_include_directories(sample_common PUBLIC ${PROJECT_SOURCE_DIR}/samples)
+target_link_libraries(sample_common PUBLIC heddle heddle_flags Threads::Threads ${CMAKE_DL_LIBS})
+
 # One program from ${folder}/<name>.cpp or from all .cpp files of ${folder}/<name>/.
 function(heddle_add_programs folder prefix)
   file(GLOB entries CONFIGURE_DEPENDS LIST_DIRECTORIES true ${PROJECT_SOURCE_DIR}/${folder}/*)
+  list(FILTER entries EXCLUDE REGEX "/common$")
   foreach(entry IN LISTS entries)
     set(sources "")
     if(IS_DIRECTORY ${entry})
@@ -13,8 +20,7 @@ function(heddle_add_programs folder prefix)
     if(sources)
       get_filename_component(name ${entry} NAME_WE)
       add_executable(${prefix}_${name} ${sources})
-      target_include_directories(${prefix}_${name} PRIVATE ${PROJECT_SOURCE_DIR}/${folder})
-      target_link_libraries(${prefix}_${name} PRIVATE heddle heddle_flags Threads::Threads ${CMAKE_DL_LIBS})
+      target_link_libraries(${prefix}_${name} PRIVATE sample_common)
       set_target_properties(${prefix}_${name} PROPERTIES
         OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/${folder} CXX_EXTENSIONS OFF)
     endif()

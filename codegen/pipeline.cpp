@@ -1,0 +1,94 @@
+// The order of things, readable on one screen: trace -> canonical tile IR -> scheduled IR -> code.
+#include "codegen/pipeline.h"
+
+#include "codegen/compile.h"
+#include "codegen/interpret/interpret.h"
+#include "codegen/ir/print.h"
+#include "codegen/ir/verify.h"
+#include "codegen/passes/canonicalise.h"
+//#include "codegen/passes/check_partial.h"
+#include "codegen/passes/expand_math.h"
+#include "codegen/passes/promote_variables.h"
+#include "codegen/schedule/lower.h"
+
+namespace heddle::codegen {
+
+namespace {
+
+class Traced final : public TracedKernel {
+ public:
+  explicit Traced(std::unique_ptr<ir::Function> function) : function_(std::move(function)) {}
+  const ir::Function& function() const override { return *function_; }
+
+ private:
+  std::unique_ptr<ir::Function> function_;
+};
+
+class Interpreted final : public Program {
+ public:
+  explicit Interpreted(std::unique_ptr<ir::Function> function) : function_(std::move(function)) {}
+  void run(const int64_t* arguments, const int64_t* work, int64_t worker, char*) const override {
+    interpret(*function_, arguments, work, worker);
+  }
+  int64_t scratch_bytes() const override { return 0; }
+
+ private:
+  std::unique_ptr<ir::Function> function_;
+};
+
+class Compiled final : public Program {
+ public:
+  Compiled(std::unique_ptr<HostProgram> program, int64_t scratch_bytes)
+      : program_(std::move(program)), entry_(program_->entry()), scratch_bytes_(scratch_bytes) {}
+  void run(const int64_t* arguments, const int64_t* work, int64_t worker, char* scratch) const override {
+    entry_(arguments, work, worker, scratch);
+  }
+  int64_t scratch_bytes() const override { return scratch_bytes_; }
+
+ private:
+  std::unique_ptr<HostProgram> program_;
+  HostEntry entry_;
+  int64_t scratch_bytes_;
+};
+
+}  // namespace
+
+std::unique_ptr<TracedKernel> TracedKernel::analyse(std::unique_ptr<ir::Function> raw) {
+  promote_variables(*raw);
+  // Before canonicalisation, which may fold away the very loads and reductions that the rule is about.
+  //  check_partial(*raw);
+  canonicalise(*raw);
+  ir::verify(*raw, ir::Level::tile);
+  return std::make_unique<Traced>(std::move(raw));
+}
+
+std::unique_ptr<ir::Function> lower(const TracedKernel& kernel, const Schedule& schedule,
+                                    Location schedule_where) {
+  check_schedule(kernel.function(), schedule, schedule_where);
+  std::unique_ptr<ir::Function> lowered = lower_schedule(kernel.function(), schedule);
+  expand_math(*lowered);
+  canonicalise(*lowered);
+  ir::verify(*lowered, ir::Level::expanded);
+  return lowered;
+}
+
+std::unique_ptr<Program> interpreter_program(std::unique_ptr<ir::Function> lowered) {
+  return std::make_unique<Interpreted>(std::move(lowered));
+}
+
+Artifact compile(const ir::Function& lowered) {
+  HostObject object = compile_host(lowered);
+  return {.code = std::move(object.code), .scratch_bytes = object.scratch_bytes};
+}
+
+std::unique_ptr<Program> load(const Artifact& artifact) {
+  return std::make_unique<Compiled>(
+      HostProgram::load({.code = artifact.code, .scratch_bytes = artifact.scratch_bytes}),
+      artifact.scratch_bytes);
+}
+
+std::string cache_key_text(const ir::Function& lowered) {
+  return host_identity() + "\n" + ir::print(lowered);
+}
+
+}  // namespace heddle::codegen

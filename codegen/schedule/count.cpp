@@ -1,0 +1,77 @@
+// count_work: how many workers a launch has, and its WorkParams.
+#include <algorithm>
+
+#include "codegen/ir/fail.h"
+#include "codegen/schedule/index.h"
+#include "codegen/schedule/lower.h"
+
+namespace heddle::codegen {
+
+namespace {
+
+int64_t checked_product(const ir::Function& function, int64_t a, int64_t b, Location where) {
+  int64_t product = 0;
+  if (__builtin_mul_overflow(a, b, &product))
+    fail(ErrorKind::launch, where, "kernel '{}': the launch has more than 2^63 tiles or programs",
+         function.name);
+  return product;
+}
+
+int64_t count_tiles(const ir::Function& function, const ir::Op& space, ArgumentSlots arguments,
+                    Location where) {
+  int64_t tiles = 1;
+  for (size_t axis = 0; axis < space.operands.size(); ++axis) {
+    const std::optional<int64_t> extent = evaluate_index(function, space.operands[axis], arguments);
+    if (!extent)
+      fail(ErrorKind::trace, space.where,
+           "the extent of axis {} of tile_id's work space must follow from view extents and scalar "
+           "arguments, so that the "
+           "launch can count the tiles",
+           axis);
+    if (*extent < 0)
+      fail(ErrorKind::launch, where, "kernel '{}': its work space has the negative extent {} on axis {}",
+           function.name, *extent, axis);
+    const int64_t size = space.attribute(int(axis));
+    tiles = checked_product(function, tiles, *extent / size + (*extent % size != 0), where);
+  }
+  return tiles;
+}
+
+bool uses_program_id(const ir::Function& function) {
+  bool found = false;
+  ir::walk(function.body, [&](const ir::Op* op) { found = found || op->code == ir::Opcode::program_id; });
+  return found;
+}
+
+}  // namespace
+
+WorkCount count_work(const TracedKernel& kernel, const Schedule& schedule, ArgumentSlots arguments,
+                     const int64_t grid[3], bool grid_set, const Machine& machine, Location where) {
+  const ir::Function& function = kernel.function();
+  const ir::Op* space = work_space(function);
+  if (space && grid_set)
+    fail(ErrorKind::launch, where,
+         "kernel '{}' takes its work from tile_id, so its number of tiles follows from the arguments; leave "
+         ".grid() out",
+         function.name);
+  if (!space && !grid_set && uses_program_id(function))
+    fail(ErrorKind::launch, where,
+         "kernel '{}' asks program_id: say how many programs to launch with .grid(x, y, z)", function.name);
+
+  WorkCount work;
+  if (space) {
+    work.workers = count_tiles(function, *space, arguments, where);
+    if (schedule.work.kind == Work::Kind::persistent)
+      work.workers =
+          std::min(work.workers, schedule.work.workers ? schedule.work.workers : machine.concurrency);
+  } else {
+    work.workers =
+        checked_product(function, checked_product(function, grid[0], grid[1], where), grid[2], where);
+  }
+  work.params[kWorkers] = work.workers;
+  std::copy(grid, grid + 3, work.params + kGridX);
+  work.params[kGroup] = schedule.order.size;
+  return work;
+}
+
+}  // namespace heddle::codegen

@@ -1,0 +1,33 @@
+// Launch arguments: checked, flattened to slots, and described by yes/no facts.
+#pragma once
+
+#include <cstdint>
+
+#include "codegen/pipeline.h"
+#include "runtime/launch.h"
+
+namespace heddle::runtime {
+
+inline constexpr int kMaxArguments = 64;
+inline constexpr int kMaxSlots = kMaxArguments * (1 + 2 * kMaxViewRank);
+
+// Fixed-size, so that a repeated launch allocates nothing.
+struct PackedArguments {
+  int64_t slots[kMaxSlots];
+  int first_slot[kMaxArguments];
+  ArgumentFacts facts[kMaxArguments];
+  int count = 0;
+
+  codegen::ArgumentSlots view() const { return {slots, first_slot}; }
+};
+
+// Throws Error (launch), naming the argument by position, for negative extents and for views that reach
+// beyond the address space.
+void pack(const KernelSource& kernel, const Argument* arguments, int count, PackedArguments& packed,
+          Location where);
+
+// For launches that run at least one worker: throws Error (launch) for null memory where elements are meant,
+// and for memory that is not aligned to its element.
+void check_memory(const KernelSource& kernel, const Argument* arguments, int count, Location where);
+
+}  // namespace heddle::runtime

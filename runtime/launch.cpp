@@ -1,0 +1,230 @@
+// Launch: find the variant for these arguments and schedule, make it if it is new, run its workers.
+#include "runtime/launch.h"
+
+#include <atomic>
+#include <chrono>
+#include <mutex>
+#include <utility>
+
+#include "codegen/ir/fail.h"
+#include "codegen/ir/intern.h"
+#include "codegen/pipeline.h"
+#include "runtime/arguments.h"
+#include "runtime/cache.h"
+#include "runtime/workers.h"
+
+namespace heddle::runtime {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double milliseconds_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+}
+
+thread_local LaunchReport thread_report;
+
+// What unbound dims are in a probe: any legal number serves.
+constexpr int64_t kProbeDim = 64;
+
+// A kernel traced and compiled for one set of facts, one schedule, one kind of device. Made once; then only
+// read.
+struct Variant {
+  std::vector<ArgumentFacts> facts;
+  Device device = Device::cpu();
+  bool probe = false;  // traced with any dims, to be looked at by the default rule; never run
+  Schedule schedule;
+
+  std::mutex mutex;  // held while the variant is made
+  std::atomic<bool> ready{false};
+  std::unique_ptr<codegen::TracedKernel> traced;
+  std::unique_ptr<codegen::Program> program;
+
+  Variant* next = nullptr;
+
+  bool matches(const PackedArguments& arguments, Device wanted_device, const Schedule* wanted) const {
+    if (device != wanted_device || probe != (wanted == nullptr) || int(facts.size()) != arguments.count)
+      return false;
+    for (int i = 0; i < arguments.count; ++i)
+      if (facts[i].unit_stride_axis != arguments.facts[i].unit_stride_axis ||
+          facts[i].aligned16 != arguments.facts[i].aligned16)
+        return false;
+    return probe || schedule == *wanted;
+  }
+};
+
+std::unique_ptr<codegen::TracedKernel> trace_kernel(const KernelSource& source, const Variant& variant,
+                                                    Location where) {
+  const TraceRequest request{.dims = &variant.schedule.dims,
+                             .unbound_dim_value = variant.probe ? kProbeDim : 0,
+                             .facts = variant.facts.data(),
+                             .schedule_where = where};
+  return codegen::TracedKernel::analyse(std::unique_ptr<ir::Function>(source.trace(source, request)));
+}
+
+// Compiled code from the cache, which has it made where it is missing.
+std::unique_ptr<codegen::Program> compile_cached(const KernelSource& source, const ir::Function& lowered) {
+  CacheOutcome outcome;
+  const std::shared_ptr<const Entry> entry = Cache::of_process().get_or_create(
+      source.name, codegen::cache_key_text(lowered),
+      [&] {
+        codegen::Artifact artifact = codegen::compile(lowered);
+        return Entry{{{"object", std::move(artifact.code)},
+                      {"scratch_bytes", std::to_string(artifact.scratch_bytes)}}};
+      },
+      &outcome);
+  thread_report.cache_hit = outcome.source != CacheOutcome::Source::made;
+  thread_report.cache_path = intern(outcome.path);
+  const std::string* code = entry->find("object");
+  const std::string* scratch_bytes = entry->find("scratch_bytes");
+  if (!code || !scratch_bytes)
+    fail(ErrorKind::cache, source.where, "kernel '{}': the cache entry {} lacks its code; remove that file",
+         source.name, outcome.path);
+  return codegen::load({.code = *code, .scratch_bytes = std::stoll(*scratch_bytes)});
+}
+
+void make(const KernelSource& source, Variant& variant, Location where) {
+  const Clock::time_point start = Clock::now();
+  std::unique_ptr<codegen::TracedKernel> traced = trace_kernel(source, variant, where);
+  if (variant.probe) {
+    variant.traced = std::move(traced);
+    thread_report.trace_ms += milliseconds_since(start);
+    return;
+  }
+  std::unique_ptr<ir::Function> lowered = codegen::lower(*traced, variant.schedule, where);
+  thread_report.trace_ms += milliseconds_since(start);
+  const Clock::time_point compile_start = Clock::now();
+  variant.program = variant.device == Device::cpu() ? compile_cached(source, *lowered)
+                                                    : codegen::interpreter_program(std::move(lowered));
+  variant.traced = std::move(traced);
+  thread_report.compile_ms = milliseconds_since(compile_start);
+  thread_report.compiled_now = true;
+}
+
+}  // namespace
+
+// Variants form a list that only grows, so that readers need no lock.
+struct KernelState {
+  std::atomic<Variant*> first{nullptr};
+  std::mutex growing;
+
+  ~KernelState() {
+    for (Variant* variant = first.load(); variant;) delete std::exchange(variant, variant->next);
+  }
+
+  Variant* find(const PackedArguments& arguments, Device device, const Schedule* schedule) const {
+    for (Variant* variant = first.load(std::memory_order_acquire); variant; variant = variant->next)
+      if (variant->matches(arguments, device, schedule)) return variant;
+    return nullptr;
+  }
+
+  // The variant, made if it is new. Threads that want the same one wait for it; if making it fails, each
+  // tries for itself and gets its own Error. `schedule` null asks for the probe.
+  Variant& get(const KernelSource& source, const PackedArguments& arguments, Device device,
+               const Schedule* schedule, Location where) {
+    Variant* variant = find(arguments, device, schedule);
+    if (!variant) {
+      std::lock_guard lock(growing);
+      variant = find(arguments, device, schedule);
+      if (!variant) {
+        auto fresh = std::make_unique<Variant>();
+        fresh->facts.assign(arguments.facts, arguments.facts + arguments.count);
+        fresh->device = device;
+        fresh->probe = schedule == nullptr;
+        if (schedule) fresh->schedule = *schedule;
+        fresh->next = first.load();
+        variant = fresh.release();
+        first.store(variant, std::memory_order_release);
+      }
+    }
+    if (!variant->ready.load(std::memory_order_acquire)) {
+      std::lock_guard lock(variant->mutex);
+      if (!variant->ready.load()) {
+        make(source, *variant, where);
+        variant->ready.store(true, std::memory_order_release);
+      }
+    }
+    return *variant;
+  }
+};
+
+namespace {
+
+KernelState& state_of(KernelState*& slot) {
+  std::atomic_ref<KernelState*> shared(slot);
+  KernelState* state = shared.load(std::memory_order_acquire);
+  if (state) return *state;
+  auto fresh = std::make_unique<KernelState>();
+  if (shared.compare_exchange_strong(state, fresh.get(), std::memory_order_acq_rel)) return *fresh.release();
+  return *state;
+}
+
+// Carries the first exception of any worker to the launching thread.
+class FirstError {
+ public:
+  template <class F>
+  void guard(F&& run) noexcept {
+    try {
+      run();
+    } catch (...) {
+      if (!taken_.test_and_set()) error_ = std::current_exception();
+    }
+  }
+  void rethrow() const {
+    if (error_) std::rethrow_exception(error_);
+  }
+
+ private:
+  std::atomic_flag taken_;
+  std::exception_ptr error_;
+};
+
+void check_grid(const KernelSource& source, Grid grid, Location where) {
+  if (grid.x < 0 || grid.y < 0 || grid.z < 0)
+    fail(ErrorKind::launch, where, "kernel '{}': the grid ({}, {}, {}) has a negative axis", source.name,
+         grid.x, grid.y, grid.z);
+}
+
+}  // namespace
+
+void launch(const KernelSource& source, KernelState*& state, const Schedule* schedule, Grid grid,
+            Stream& stream, const Argument* arguments, int count, Location where) {
+  thread_report = {};
+  PackedArguments packed;
+  check_grid(source, grid, where);
+  pack(source, arguments, count, packed, where);
+  KernelState& variants = state_of(state);
+  const codegen::Machine machine{.concurrency = stream.threads()};
+
+  Schedule chosen;
+  if (!schedule) {
+    const Variant& probe = variants.get(source, packed, stream.device(), nullptr, where);
+    chosen = codegen::default_schedule(*probe.traced, packed.view(), machine);
+    schedule = &chosen;
+  }
+  const Variant& variant = variants.get(source, packed, stream.device(), schedule, where);
+  thread_report.schedule = variant.schedule;
+
+  const int64_t axes[3] = {grid.x, grid.y, grid.z};
+  const codegen::WorkCount work =
+      codegen::count_work(*variant.traced, variant.schedule, packed.view(), axes, grid.set, machine, where);
+  if (work.workers == 0) return;
+  check_memory(source, arguments, count, where);
+  const codegen::Program& program = *variant.program;
+  FirstError first_error;
+  run_workers(stream.threads(), work.workers, program.scratch_bytes(), [&](int64_t worker, char* scratch) {
+    first_error.guard([&] { program.run(packed.slots, work.params, worker, scratch); });
+  });
+  first_error.rethrow();
+}
+
+void destroy(KernelState* state) noexcept {
+  delete state;
+}
+
+LaunchReport last_launch() {
+  return thread_report;
+}
+
+}  // namespace heddle::runtime
