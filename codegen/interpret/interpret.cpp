@@ -8,6 +8,7 @@
 #include "codegen/interpret/tile_ops.h"
 #include "codegen/ir/evaluate.h"
 #include "codegen/ir/fail.h"
+#include "codegen/passes/expand_math.h"
 
 namespace heddle::codegen {
 
@@ -268,18 +269,36 @@ class Interpreter {
   int64_t tile_count_ = 1;
 };
 
+// The function itself, or an expanded copy if it has math functions.
+class Expanded {
+ public:
+  explicit Expanded(const ir::Function& original) : function_(&original) {
+    if (!has_math(original)) return;
+    copy_ = ir::clone(original);
+    expand_math(*copy_);
+    function_ = copy_.get();
+  }
+  const ir::Function& function() const { return *function_; }
+
+ private:
+  std::unique_ptr<ir::Function> copy_;
+  const ir::Function* function_;
+};
+
 }  // namespace
 
 void interpret(const ir::Function& function, const int64_t* arguments, const int64_t* work, int64_t worker,
                const InterpretOptions& options) {
+  const Expanded expanded(function);
   try {
-    Interpreter(work, worker, options).run(function, arguments);
+    Interpreter(work, worker, options).run(expanded.function(), arguments);
   } catch (const EmptyWorkSpace&) {
   }
 }
 
 void interpret_all(const ir::Function& function, const int64_t* arguments, std::array<int64_t, 3> grid,
                    InterpretOptions options) {
+  const Expanded expanded(function);
   auto& [x, y, z] = options.program;
   for (z = 0; z < grid[2]; ++z)
     for (y = 0; y < grid[1]; ++y)
@@ -288,7 +307,7 @@ void interpret_all(const ir::Function& function, const int64_t* arguments, std::
         for (options.tile = 0; options.tile < tiles; ++options.tile) {
           Interpreter interpreter(nullptr, 0, options);
           try {
-            interpreter.run(function, arguments);
+            interpreter.run(expanded.function(), arguments);
           } catch (const EmptyWorkSpace&) {
             break;
           }
