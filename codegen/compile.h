@@ -1,40 +1,74 @@
-// From scheduled IR to code that runs: what runtime/ may know of the code generator.
+// From a trace to a program that runs: the whole of what runtime/ may know of the code generator.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "codegen/ir/ir.h"
+#include "codegen/ir/schedule.h"
 
 namespace heddle::codegen {
 
-// Compiled code for this CPU, relocatable, as it is kept in the cache.
-struct HostObject {
-  std::string code;           // an ELF object
-  int64_t scratch_bytes = 0;  // 64-byte aligned memory each running worker needs
-};
-
-// One worker's run. `arguments` holds 8-byte slots: a pointer's address; a scalar's bits in the low bytes
-// (i1: 0 or 1); for a view its base address, its extents, its strides in elements. `work` holds the
-// WorkParams that work_param reads, `worker` is worker_id. `scratch` as HostObject says.
-using HostEntry = void (*)(const int64_t* arguments, const int64_t* work, int64_t worker, char* scratch);
-
-// Lowers scheduled IR (expanded, no tile_id or program_id left) to an object file. Deterministic. Throws
-// Error.
-HostObject compile_host(const ir::Function& function);
-
-// Everything about this machine and compiler that changes compile_host's output: CPU, features, LLVM and
-// build identity.
-std::string host_identity();
-std::string host_cpu_name();  // "AMD EPYC 7763 (znver3)"
-
-// Loaded code; freed with the object.
-class HostProgram {
+// A traced kernel in canonical form, with what schedules are chosen by. Immutable.
+class TracedKernel {
  public:
-  static std::unique_ptr<HostProgram> load(const HostObject& object);  // throws Error
-  virtual ~HostProgram() = default;
-  virtual HostEntry entry() const = 0;
+  // Takes a raw trace through promotion, checks and canonicalisation. Throws Error (trace) at the user's
+  // line.
+  static std::unique_ptr<TracedKernel> analyse(std::unique_ptr<ir::Function> raw);
+  virtual ~TracedKernel() = default;
+  virtual const ir::Function& function() const = 0;
 };
+
+// The values of a launch's arguments, flattened to 8-byte slots (codegen/host/host.h), and where each
+// parameter's begin.
+struct ArgumentSlots {
+  const int64_t* slots;
+  const int* first_slot;  // one a parameter
+};
+
+// The machine a schedule is chosen for.
+struct Machine {
+  int64_t concurrency = 1;  // workers that run at once
+};
+
+// The default rule: a pure function of the kernel, the problem's extents and the machine. `probe` is the
+// kernel traced with any binding of its dims. `reasons`, where not null, receives one line for each choice.
+Schedule default_schedule(const TracedKernel& probe, ArgumentSlots arguments, const Machine& machine,
+                          std::string* reasons = nullptr);
+
+// Number of workers and the WorkParams of one launch. `grid` is the caller's (1,1,1 where unset). Throws
+// Error (launch) when a kernel with a work space was given a grid, or one that asks program_id was not.
+struct WorkCount {
+  int64_t workers = 0;
+  int64_t params[8] = {};  // by codegen/schedule/lower.h's WorkParam
+};
+WorkCount count_work(const TracedKernel& kernel, const Schedule& schedule, ArgumentSlots arguments,
+                     const int64_t grid[3], bool grid_set, const Machine& machine, Location where);
+
+// Refuses a schedule that can't be honoured, then applies it; the result is what targets compile, and its
+// printed text is the heart of the cache key. Throws Error (schedule).
+std::unique_ptr<ir::Function> lower(const TracedKernel& kernel, const Schedule& schedule,
+                                    Location schedule_where);
+
+// A program ready to run on this machine.
+class Program {
+ public:
+  virtual ~Program() = default;
+  virtual void run(const int64_t* arguments, const int64_t* work, int64_t worker, char* scratch) const = 0;
+  virtual int64_t scratch_bytes() const = 0;
+};
+std::unique_ptr<Program> interpreter_program(std::unique_ptr<ir::Function> lowered);
+
+// Compiled code as the cache keeps it, and the program made from it.
+struct Artifact {
+  std::string code;
+  int64_t scratch_bytes = 0;
+};
+Artifact compile(const ir::Function& lowered);            // for this CPU
+std::unique_ptr<Program> load(const Artifact& artifact);  // throws Error for code that does not load
+std::string device_name();                                // "AMD EPYC 7763 (znver3)"
+std::string cache_key_text(const ir::Function& lowered);  // everything the artifact depends on, readable
 
 }  // namespace heddle::codegen

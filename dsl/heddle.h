@@ -14,5 +14,6 @@
 #include "dsl/shape.h"
 #include "dsl/var.h"
 #include "dsl/work.h"
+#include "runtime/buffer.h"
 #include "runtime/launch.h"
 #include "runtime/tensor.h"

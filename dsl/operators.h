@@ -174,7 +174,7 @@ auto operator!(At<A> a) {
   Scalar<i1> operator symbol(const A&, const B&) {                                                      \
     static_assert(detail::kNever<A>, #symbol " decides in C++, before the kernel runs: write " instead  \
                                              " between i1 tiles, with parentheses around comparisons"); \
-    return {record::Handle::none, Where{}};                                                                 \
+    return {record::Handle::none, Where{}};                                                             \
   }
 HEDDLE_NO_LOGIC(&&, "&")
 HEDDLE_NO_LOGIC(||, "|")

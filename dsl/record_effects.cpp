@@ -16,7 +16,8 @@ Handle load(Handle pointer, Handle mask, Handle fill, Where where) {
   std::vector<ir::Value*> operands = {from};
   ir::Builder& builder = recorder.builder(where);
   for (const Handle handle : {mask, fill})
-    if (handle != Handle::none) operands.push_back(builder.broadcast(recorder.value(handle, where), from->type));
+    if (handle != Handle::none)
+      operands.push_back(builder.broadcast(recorder.value(handle, where), from->type));
   return recorder.handle(builder.value(Opcode::load, std::move(operands)));
 }
 
@@ -26,7 +27,8 @@ void store(Handle pointer, Handle value, Handle mask, Where where) {
   std::vector<ir::Value*> operands = {to};
   ir::Builder& builder = recorder.builder(where);
   for (const Handle handle : {value, mask})
-    if (handle != Handle::none) operands.push_back(builder.broadcast(recorder.value(handle, where), to->type));
+    if (handle != Handle::none)
+      operands.push_back(builder.broadcast(recorder.value(handle, where), to->type));
   builder.emit(Opcode::store, std::move(operands));
 }
 

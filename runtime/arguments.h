@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "codegen/pipeline.h"
+#include "codegen/compile.h"
 #include "runtime/launch.h"
 
 namespace heddle::runtime {

@@ -45,8 +45,9 @@ void check_view(const int64_t (&extents)[3], int64_t count, Location where) {
     overflow |= __builtin_mul_overflow(needed, extent, &needed);
   }
   if (overflow || needed > count)
-    fail(ErrorKind::launch, where, "the view {} x {} x {} needs more elements than the {} that the buffer holds",
-         extents[0], extents[1], extents[2], count);
+    fail(ErrorKind::launch, where,
+         "the view {} x {} x {} needs more elements than the {} that the buffer holds", extents[0],
+         extents[1], extents[2], count);
 }
 
 }  // namespace heddle::runtime

@@ -18,7 +18,7 @@ Device Device::open(const char* name, Location where) {
 }
 
 const char* Device::name() const {
-  static const std::string& cpu_name = *new std::string(codegen::host_cpu_name());
+  static const std::string& cpu_name = *new std::string(codegen::device_name());
   return kind_ == Kind::cpu ? cpu_name.c_str() : "interpreter";
 }
 

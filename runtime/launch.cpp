@@ -6,9 +6,9 @@
 #include <mutex>
 #include <utility>
 
+#include "codegen/compile.h"
 #include "codegen/ir/fail.h"
 #include "codegen/ir/intern.h"
-#include "codegen/pipeline.h"
 #include "runtime/arguments.h"
 #include "runtime/cache.h"
 #include "runtime/workers.h"

@@ -1,7 +1,7 @@
 // compile_host with the processor given, and its intermediate text: for tests.
 #pragma once
 
-#include "codegen/compile.h"
+#include "codegen/host/host.h"
 #include "codegen/host/cpu.h"
 
 namespace heddle::codegen::host {

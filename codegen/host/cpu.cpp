@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "codegen/build_id.h"
-#include "codegen/compile.h"
+#include "codegen/host/host.h"
 #include "codegen/ir/fail.h"
 
 namespace heddle::codegen {

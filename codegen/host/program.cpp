@@ -14,7 +14,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "codegen/compile.h"
+#include "codegen/host/host.h"
 #include "codegen/host/object.h"
 #include "codegen/ir/fail.h"
 

@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "codegen/pipeline.h"
+#include "codegen/compile.h"
 
 namespace heddle::codegen {
 

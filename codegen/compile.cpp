@@ -1,12 +1,11 @@
 // The order of things, readable on one screen: trace -> canonical tile IR -> scheduled IR -> code.
-#include "codegen/pipeline.h"
-
 #include "codegen/compile.h"
+
+#include "codegen/host/host.h"
 #include "codegen/interpret/interpret.h"
 #include "codegen/ir/print.h"
 #include "codegen/ir/verify.h"
 #include "codegen/passes/canonicalise.h"
-//#include "codegen/passes/check_partial.h"
 #include "codegen/passes/expand_math.h"
 #include "codegen/passes/promote_variables.h"
 #include "codegen/schedule/lower.h"
@@ -55,8 +54,6 @@ class Compiled final : public Program {
 
 std::unique_ptr<TracedKernel> TracedKernel::analyse(std::unique_ptr<ir::Function> raw) {
   promote_variables(*raw);
-  // Before canonicalisation, which may fold away the very loads and reductions that the rule is about.
-  //  check_partial(*raw);
   canonicalise(*raw);
   ir::verify(*raw, ir::Level::tile);
   return std::make_unique<Traced>(std::move(raw));
@@ -85,6 +82,10 @@ std::unique_ptr<Program> load(const Artifact& artifact) {
   return std::make_unique<Compiled>(
       HostProgram::load({.code = artifact.code, .scratch_bytes = artifact.scratch_bytes}),
       artifact.scratch_bytes);
+}
+
+std::string device_name() {
+  return host_cpu_name();
 }
 
 std::string cache_key_text(const ir::Function& lowered) {
