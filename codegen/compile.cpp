@@ -6,6 +6,7 @@
 #include "codegen/ir/print.h"
 #include "codegen/ir/verify.h"
 #include "codegen/passes/canonicalise.h"
+#include "codegen/passes/check_partial.h"
 #include "codegen/passes/expand_math.h"
 #include "codegen/passes/promote_variables.h"
 #include "codegen/schedule/lower.h"
@@ -54,6 +55,8 @@ class Compiled final : public Program {
 
 std::unique_ptr<TracedKernel> TracedKernel::analyse(std::unique_ptr<ir::Function> raw) {
   promote_variables(*raw);
+  // Before canonicalisation, which may fold away the very loads and reductions that the rule is about.
+  check_partial(*raw);
   canonicalise(*raw);
   ir::verify(*raw, ir::Level::tile);
   return std::make_unique<Traced>(std::move(raw));
