@@ -32,7 +32,14 @@ void Difference::add(double value, double reference, double tolerance) {
   const double error = value == reference ? 0 : std::fabs(value - reference);  // equal infinities
   if (!(error <= tolerance)) ++wrong;
   max_absolute = std::max(max_absolute, error);
-  if (std::fabs(reference) > 1e-3) max_relative = std::max(max_relative, error / std::fabs(reference));
+  if (std::isfinite(reference)) max_reference = std::max(max_reference, std::fabs(reference));
+}
+
+void Difference::add(const Difference& other) {
+  max_absolute = std::max(max_absolute, other.max_absolute);
+  max_reference = std::max(max_reference, other.max_reference);
+  wrong += other.wrong;
+  elements += other.elements;
 }
 
 double best_time(int repeat, const std::function<void()>& run) {
@@ -66,7 +73,7 @@ double report(const Options& options, const heddle::Stream& stream, const std::f
   if (options.check) {
     const Difference difference = check();
     right = difference.wrong == 0;
-    std::printf("error     max %.3g, relative %.3g: %s\n", difference.max_absolute, difference.max_relative,
+    std::printf("error     max %.3g, relative %.3g: %s\n", difference.max_absolute, difference.relative(),
                 right ? "right" : "WRONG");
     if (!right)
       std::printf("          %ld of %ld elements are outside their tolerance\n", difference.wrong,

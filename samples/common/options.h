@@ -25,10 +25,15 @@ bool has_schedule(const Options& options);
 // How far a result is from its reference.
 struct Difference {
   double max_absolute = 0;
-  double max_relative = 0;  // among elements whose reference is not tiny
-  long wrong = 0;           // elements outside their tolerance; NaN where a number was due counts
+  double max_reference = 0;  // the largest finite magnitude that was due
+  long wrong = 0;            // elements outside their tolerance; NaN where a number was due counts
   long elements = 0;
+
+  // The largest error against the largest magnitude: an element that cancels to near zero says nothing.
+  double relative() const { return max_reference > 0 ? max_absolute / max_reference : max_absolute; }
+
   void add(double value, double reference, double tolerance);
+  void add(const Difference& other);
 };
 
 // Runs `launch` once cold, then `repeat` times, and prints the report: device, trace, compile, cache,

@@ -74,12 +74,7 @@ sample::Difference compare(const Problem& p, const std::vector<double>& a, const
     }
   });
   sample::Difference all;
-  for (const sample::Difference& row : rows) {
-    all.max_absolute = std::max(all.max_absolute, row.max_absolute);
-    all.max_relative = std::max(all.max_relative, row.max_relative);
-    all.wrong += row.wrong;
-    all.elements += row.elements;
-  }
+  for (const sample::Difference& row : rows) all.add(row);
   return all;
 }
 
