@@ -134,9 +134,9 @@ Value* integer_op(Emitter& e, Opcode code, const std::vector<Value*>& x) {
   }
 }
 
-// fma(a, b, c) in f32 by f64 arithmetic: the product is exact, the sum is rounded to odd, so that rounding it
-// once more is right. (The error of the sum: Knuth's TwoSum.)
-Value* fma_by_f64(llvm::IRBuilder<>& b, Value* x, Value* y, Value* z) {
+// x * y + z of f32 values as an f64: the product is exact, the sum is rounded to odd, so that rounding it
+// once more, to f32 or narrower, is right. ir::multiply_add_to_odd() has the reasons.
+Value* multiply_add_to_odd(llvm::IRBuilder<>& b, Value* x, Value* y, Value* z) {
   llvm::Type* wide = lanes_like(x, b.getDoubleTy());
   llvm::Type* bits_type = lanes_like(x, b.getInt64Ty());
   Value* product = b.CreateFMul(b.CreateFPExt(x, wide), b.CreateFPExt(y, wide));
@@ -155,7 +155,25 @@ Value* fma_by_f64(llvm::IRBuilder<>& b, Value* x, Value* y, Value* z) {
   Value* toward_zero = b.CreateXor(negative_error, negative_sum);
   Value* step = b.CreateSelect(toward_zero, llvm::Constant::getAllOnesValue(bits_type), integer(bits, 1));
   Value* odd = b.CreateSelect(inexact, b.CreateAdd(bits, step), bits);
-  return b.CreateFPTrunc(b.CreateBitCast(odd, wide), x->getType());
+  return b.CreateBitCast(odd, wide);
+}
+
+// max and min of 16-bit floats, on their bits: below 0, larger magnitudes are lesser numbers. Widening to f32
+// would not do: InstCombine narrows a maximum of widened halves again, and LLVM 19's code for that loses the
+// NaN in max(0, NaN).
+Value* narrow_extremum(llvm::IRBuilder<>& b, bool max, DType type, Value* x, Value* y) {
+  const FloatFormat format = float_format(type);
+  const uint64_t infinity = ((uint64_t(1) << format.exponent_bits) - 1) << format.mantissa_bits;
+  // From sign and magnitude to two's complement; its own inverse.
+  auto flip = [&](Value* bits) {
+    return b.CreateXor(bits, b.CreateAnd(b.CreateAShr(bits, integer(bits, 15)), integer(bits, 0x7fff)));
+  };
+  auto is_nan = [&](Value* bits) {
+    return b.CreateICmpUGT(b.CreateAnd(bits, integer(bits, 0x7fff)), integer(bits, infinity));
+  };
+  Value* result =
+      flip(b.CreateBinaryIntrinsic(max ? llvm::Intrinsic::smax : llvm::Intrinsic::smin, flip(x), flip(y)));
+  return b.CreateSelect(is_nan(x), x, b.CreateSelect(is_nan(y), y, result));
 }
 
 // f64 lane by lane through the function that program.cpp offers.
@@ -185,7 +203,7 @@ Value* fma_by_call(Emitter& e, Value* x, Value* y, Value* z) {
 Value* fused_multiply_add(Emitter& e, Value* a, Value* b, Value* c) {
   if (e.cpu.fma) return e.builder.CreateIntrinsic(llvm::Intrinsic::fma, {a->getType()}, {a, b, c});
   if (a->getType()->getScalarType()->isDoubleTy()) return fma_by_call(e, a, b, c);
-  return fma_by_f64(e.builder, a, b, c);
+  return e.builder.CreateFPTrunc(multiply_add_to_odd(e.builder, a, b, c), a->getType());
 }
 
 Value* lane_op(Emitter& e, Opcode code, DType type, const std::vector<Value*>& operands) {
@@ -193,11 +211,16 @@ Value* lane_op(Emitter& e, Opcode code, DType type, const std::vector<Value*>& o
   if (code == Opcode::select) return b.CreateSelect(operands[0], operands[1], operands[2]);
   if (!is_any_float(type)) return integer_op(e, code, operands);
   if (type == DType::f32 || type == DType::f64) return float_op(e, code, operands);
-  // f16 and bf16. Their signs are bits; all else is computed in f32 and rounded once.
+  // f16 and bf16. Their signs and order are bits; all else is computed in f32 and rounded, but fma, of which
+  // f32 holds too little.
   if (code == Opcode::neg) return b.CreateXor(operands[0], integer(operands[0], 0x8000));
   if (code == Opcode::abs) return b.CreateAnd(operands[0], integer(operands[0], 0x7fff));
+  if (code == Opcode::max || code == Opcode::min)
+    return narrow_extremum(b, code == Opcode::max, type, operands[0], operands[1]);
   std::vector<Value*> wide;
   for (Value* operand : operands) wide.push_back(convert(e, operand, type, DType::f32));
+  if (code == Opcode::fma)
+    return convert(e, multiply_add_to_odd(b, wide[0], wide[1], wide[2]), DType::f64, type);
   Value* result = float_op(e, code, wide);
   return ir::info(code).boolean_result ? result : convert(e, result, DType::f32, type);
 }

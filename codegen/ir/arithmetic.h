@@ -4,6 +4,7 @@
 // mode. docs/language.md states the same in words.
 #pragma once
 
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -105,6 +106,21 @@ V minimum(V a, V b) {
 template <class V>
 V fused_multiply_add(V a, V b, V c) {
   return std::fma(a, b, c);
+}
+
+// a * b + c for operands that f16 or bf16 hold, rounded to odd: where f64 is inexact, the last bit becomes 1,
+// so that rounding once more, to a format of at most 51 bits, is as good as rounding once. An f32 fma would
+// not do: it drops what breaks a tie of the narrow format. (The product is exact; the error of the sum is
+// Knuth's TwoSum; odd rounding: Boldo and Melquiond, "When double rounding is odd".)
+inline double multiply_add_to_odd(float a, float b, float c) {
+  const double product = double(a) * double(b), addend = c;
+  const double sum = product + addend;
+  const double part = sum - product;
+  const double error = (product - (sum - part)) + (addend - part);
+  const uint64_t bits = std::bit_cast<uint64_t>(sum);
+  const bool inexact = error < 0 || error > 0;  // neither where the sum is infinite: the error is NaN then
+  if (!inexact || (bits & 1)) return sum;
+  return std::bit_cast<double>((error < 0) == (sum < 0) ? bits + 1 : bits - 1);
 }
 
 template <class V>

@@ -39,7 +39,18 @@ Loop elementwise(Meaning) {
 }
 
 template <DType type>
+void narrow_fma_loop(const Lane* const* operands, Lane* results, int64_t count) {
+  for (int64_t i = 0; i < count; ++i)
+    results[i] =
+        encode_float(multiply_add_to_odd(read_lane<type>(operands[0][i]), read_lane<type>(operands[1][i]),
+                                         read_lane<type>(operands[2][i])),
+                     float_format(type));
+}
+
+template <DType type>
 Loop elementwise_of(Opcode code) {
+  if constexpr (is_floating(type) && bit_width(type) < 32)
+    if (code == Opcode::fma) return narrow_fma_loop<type>;
   switch (code) {
 #define HEDDLE_ELEMENTWISE(name, arity, domain, result, laws, expression)                            \
   case Opcode::name:                                                                                 \

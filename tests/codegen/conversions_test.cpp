@@ -111,7 +111,7 @@ TEST_CASE("each pair of element types converts as its formats say, evaluated and
     std::vector<test::LaneOp> casts;
     std::vector<std::vector<Lane>> expected;
     for (const DType to : kTypes) {
-      INFO(to_string(from), " to ", to_string(to));
+      INFO(fmt::format("{} to {}", to_string(from), to_string(to)));
       std::vector<Lane> out(in.size());
       const Lane* operand = in.data();
       ir::evaluate(Opcode::cast, from, to, &operand, out.data(), int64_t(in.size()));
@@ -127,7 +127,7 @@ TEST_CASE("each pair of element types converts as its formats say, evaluated and
       const auto found = test::run_compiled({from}, {in}, casts, *cpu);
       for (size_t k = 0; k < casts.size(); ++k) {
         const DType to = casts[k].result;
-        INFO(to_string(from), " to ", to_string(to), " on ", cpu->name);
+        INFO(fmt::format("{} to {} on {}", to_string(from), to_string(to), cpu->name));
         std::string wrong;
         for (size_t i = 0; i < in.size() && wrong.empty(); ++i)
           if (found[k][i] != expected[k][i] && !(is_nan(to, found[k][i]) && is_nan(to, expected[k][i])))
