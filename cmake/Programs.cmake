@@ -1,4 +1,4 @@
-# Samples and benchmarks: programs like a user's, linked against libheddle.so alone.
+# Samples, benchmarks and tools: programs like a user's, linked against libheddle.so alone.
 
 # Command line, report and peer shared by them.
 add_library(sample_common STATIC EXCLUDE_FROM_ALL
@@ -32,4 +32,5 @@ if(HEDDLE_SAMPLES)
 endif()
 if(HEDDLE_BENCH)
   heddle_add_programs(bench bench)
+  heddle_add_programs(tools tool)
 endif()
