@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "codegen/host/compile.h"
+#include "codegen/interpret/interpret.h"
 #include "codegen/ir/parse.h"
 #include "codegen/passes/expand_math.h"
 
@@ -50,21 +51,15 @@ std::string kernel_text(const std::vector<DType>& types, const std::vector<LaneO
                      parameters, zero, extent, step, zero, extent, step, at, body);
 }
 
-}  // namespace
-
-std::vector<std::vector<Lane>> run_compiled(const std::vector<DType>& types,
-                                            const std::vector<std::vector<Lane>>& inputs,
-                                            const std::vector<LaneOp>& ops, const Cpu& cpu) {
-  const auto function = ir::parse(kernel_text(types, ops));
-  codegen::expand_math(*function);
-  const codegen::HostObject object = codegen::host::compile_for(*function, cpu).object;
-  const auto program = codegen::HostProgram::load(object);
-
+// Lays the lanes out in memory, calls run(slots, work), and reads the results.
+template <class Run>
+LaneLists in_memory(const std::vector<DType>& types, const LaneLists& inputs, const std::vector<LaneOp>& ops,
+                    Run&& run) {
   const size_t count = inputs[0].size();
   std::vector<std::vector<char>> memory;
   std::vector<int64_t> slots;
   const auto add_view = [&](DType type) -> char* {
-    memory.emplace_back(count * size_t(size_bytes(type)) + 8);
+    memory.emplace_back(count * size_t(size_bytes(type)));
     slots.insert(slots.end(), {int64_t(memory.back().data()), int64_t(count), 1});
     return memory.back().data();
   };
@@ -74,15 +69,10 @@ std::vector<std::vector<Lane>> run_compiled(const std::vector<DType>& types,
     for (size_t lane = 0; lane < count; ++lane) std::memcpy(data + lane * bytes, &inputs[i][lane], bytes);
   }
   for (const LaneOp& op : ops) add_view(op.result);
-
-  struct alignas(64) Line {
-    char bytes[64];
-  };
-  std::vector<Line> scratch(size_t(object.scratch_bytes) / sizeof(Line) + 1);
   const int64_t work[8] = {1, 1, 1, 1, 1, 1, 1, 1};
-  program->entry()(slots.data(), work, 0, scratch[0].bytes);
+  run(slots.data(), work);
 
-  std::vector<std::vector<Lane>> results;
+  LaneLists results;
   for (size_t i = 0; i < ops.size(); ++i) {
     const size_t bytes = size_t(size_bytes(ops[i].result));
     const char* data = memory[types.size() + i].data();
@@ -90,6 +80,31 @@ std::vector<std::vector<Lane>> run_compiled(const std::vector<DType>& types,
     for (size_t lane = 0; lane < count; ++lane) std::memcpy(&lanes[lane], data + lane * bytes, bytes);
   }
   return results;
+}
+
+}  // namespace
+
+LaneLists run_compiled(const std::vector<DType>& types, const LaneLists& inputs,
+                       const std::vector<LaneOp>& ops, const Cpu& cpu) {
+  const auto function = ir::parse(kernel_text(types, ops));
+  codegen::expand_math(*function);
+  const codegen::HostObject object = codegen::host::compile_for(*function, cpu).object;
+  const auto program = codegen::HostProgram::load(object);
+  struct alignas(64) Line {
+    char bytes[64];
+  };
+  std::vector<Line> scratch(size_t(object.scratch_bytes) / sizeof(Line) + 1);
+  return in_memory(types, inputs, ops, [&](const int64_t* slots, const int64_t* work) {
+    program->entry()(slots, work, 0, scratch[0].bytes);
+  });
+}
+
+LaneLists run_interpreted(const std::vector<DType>& types, const LaneLists& inputs,
+                          const std::vector<LaneOp>& ops) {
+  const auto function = ir::parse(kernel_text(types, ops));
+  return in_memory(types, inputs, ops, [&](const int64_t* slots, const int64_t* work) {
+    codegen::interpret(*function, slots, work, 0);
+  });
 }
 
 std::vector<const Cpu*> best_and_plainest_cpu() {

@@ -17,12 +17,15 @@ struct LaneOp {
   DType result;
 };
 
-// Results of each op on `inputs`, which have `count` lanes each, compiled for `cpu`. Functions like exp are
+using LaneLists = std::vector<std::vector<ir::Lane>>;
+
+// Results of each op on `inputs`, all of one length, compiled for `cpu`. Functions like exp are
 // expanded.
-std::vector<std::vector<ir::Lane>> run_compiled(const std::vector<DType>& types,
-                                                const std::vector<std::vector<ir::Lane>>& inputs,
-                                                const std::vector<LaneOp>& ops,
-                                                const codegen::host::Cpu& cpu);
+LaneLists run_compiled(const std::vector<DType>& types, const LaneLists& inputs,
+                       const std::vector<LaneOp>& ops, const codegen::host::Cpu& cpu);
+// The same by the interpreter.
+LaneLists run_interpreted(const std::vector<DType>& types, const LaneLists& inputs,
+                          const std::vector<LaneOp>& ops);
 
 // This processor, and the plainest of its architecture, for which much is emitted that others have
 // instructions for.

@@ -1,0 +1,292 @@
+// exp, exp2, log, tanh, erf, sigmoid and sqrt as compiled and as interpreted, against the C library in long
+// double: every f16 and bf16, a sample of f32, special values, and the worst arguments that docs/math.md
+// names. tools/math_sweep tries all of f32.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <fstream>
+#include <map>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "codegen/ir/error.h"
+#include "codegen/ir/evaluate.h"
+#include "codegen/ir/parse.h"
+#include "codegen/passes/expand_math.h"
+#include "tests/support/lane_program.h"
+#include "tests/support/reference.h"
+
+using namespace heddle;
+using heddle::ir::Lane;
+using test::Real;
+using test::value_of;
+
+namespace {
+
+struct Function {
+  std::string name;
+  Real (*exact)(Real);
+};
+
+const std::vector<Function> kFunctions = {
+    {"exp", [](Real x) { return std::exp(x); }},   {"exp2", [](Real x) { return std::exp2(x); }},
+    {"log", [](Real x) { return std::log(x); }},   {"tanh", [](Real x) { return std::tanh(x); }},
+    {"erf", [](Real x) { return std::erf(x); }},   {"sigmoid", [](Real x) { return 1 / (1 + std::exp(-x)); }},
+    {"sqrt", [](Real x) { return std::sqrt(x); }},
+};
+
+std::vector<test::LaneOp> all_functions(DType type) {
+  std::vector<test::LaneOp> ops;
+  for (const Function& function : kFunctions)
+    ops.push_back({.op = function.name, .operands = {0}, .result = type});
+  return ops;
+}
+
+// Results of all functions, one list each.
+test::LaneLists run(DType type, const std::vector<Lane>& in, const codegen::host::Cpu& cpu) {
+  return test::run_compiled({type}, {in}, all_functions(type), cpu);
+}
+
+// In units of the exact result's last place; infinite where one is NaN, infinite or a zero of a sign and the
+// other, rounded, is not.
+double error_in_places(DType type, Lane found, Real exact) {
+  const Real value = value_of(type, found), due = test::rounded(type, exact);
+  if (std::isnan(value) && std::isnan(due)) return 0;
+  if (std::isnan(value) || std::isnan(due) || std::isinf(value) || std::isinf(due))
+    return value == due ? 0 : HUGE_VAL;
+  if ((value == 0 || exact == 0) && std::signbit(value) != std::signbit(exact)) return HUGE_VAL;
+  if (exact == 0) return value == 0 ? 0 : HUGE_VAL;
+  const test::ReferenceFormat format = test::reference_format(type);
+  const int exponent = std::max(std::ilogb(exact), format.least_exponent);
+  return double(std::fabs(value - exact) / std::ldexp(Real(1), exponent - format.mantissa_bits));
+}
+
+// A row of the table of docs/math.md.
+struct Worst {
+  std::string function;
+  double error, argument;
+};
+
+std::vector<Worst> documented() {
+  std::ifstream page(HEDDLE_SOURCE_DIR "/docs/math.md");
+  std::vector<Worst> rows;
+  for (std::string line; std::getline(page, line);) {
+    char name[16];
+    Worst row{};
+    if (std::sscanf(line.c_str(), "| `%15[a-z0-9]` | %lf | `%la` |", name, &row.error, &row.argument) != 3)
+      continue;
+    row.function = name;
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+double bound(const std::string& function) {
+  for (const Worst& row : documented())
+    if (row.function == function) return row.error + 0.00005;  // the page has four decimals
+  return 0;
+}
+
+Lane bits_of(float value) {
+  return std::bit_cast<uint32_t>(value);
+}
+
+}  // namespace
+
+TEST_CASE("the worst arguments of docs/math.md give the errors it states") {
+  const std::vector<Worst> rows = documented();
+  CHECK(rows.size() == kFunctions.size());
+  std::vector<Lane> in;
+  for (const Worst& row : rows) in.push_back(bits_of(float(row.argument)));
+  const auto found = run(DType::f32, in, codegen::host::this_cpu());
+  for (size_t k = 0; k < kFunctions.size(); ++k) {
+    const Function& function = kFunctions[k];
+    const auto row = std::ranges::find(rows, function.name, &Worst::function);
+    REQUIRE(row != rows.end());
+    INFO(fmt::format("{} of {:a}", function.name, row->argument));
+    CHECK(row->error <= 2);
+    const Lane worst = found[k][size_t(row - rows.begin())];
+    CHECK(std::fabs(error_in_places(DType::f32, worst, function.exact(row->argument)) - row->error) < 0.0001);
+  }
+}
+
+TEST_CASE("a sample of f32 stays within the errors of docs/math.md, with the same bits on every processor") {
+  std::mt19937 random(5);
+  std::vector<Lane> in;
+  for (uint32_t exponent = 0; exponent < 512; ++exponent) {  // with the sign
+    const bool busy = (exponent & 255) > 100 && (exponent & 255) < 136;
+    for (const uint32_t mantissa : {0u, 1u, 0x400000u, 0x7fffffu}) in.push_back(exponent << 23 | mantissa);
+    for (int i = 0; i < (busy ? 400 : 20); ++i) in.push_back(exponent << 23 | (random() & 0x7fffff));
+  }
+  test::LaneLists first;
+  for (const codegen::host::Cpu* cpu : test::best_and_plainest_cpu()) {
+    auto found = run(DType::f32, in, *cpu);
+    for (size_t k = 0; k < kFunctions.size(); ++k) {
+      INFO(fmt::format("{} on {}", kFunctions[k].name, cpu->name));
+      if (first.empty()) {
+        const double limit = bound(kFunctions[k].name);
+        std::string wrong;
+        for (size_t i = 0; i < in.size() && wrong.empty(); ++i)
+          if (const double error =
+                  error_in_places(DType::f32, found[k][i], kFunctions[k].exact(value_of(DType::f32, in[i])));
+              error > limit)
+            wrong = fmt::format("{:#x} gives {:#x}, off by {}", in[i], found[k][i], error);
+        CHECK(wrong == "");
+        continue;
+      }
+      size_t differences = 0;
+      for (size_t i = 0; i < in.size(); ++i)
+        differences += found[k][i] != first[k][i] && !std::isnan(value_of(DType::f32, found[k][i]));
+      CHECK(differences == 0);
+    }
+    if (first.empty()) first = std::move(found);
+  }
+}
+
+TEST_CASE("every f16 and bf16 is within 0.51 of its last place") {
+  std::vector<Lane> in;
+  for (Lane bits = 0; bits < 0x10000; ++bits) in.push_back(bits);
+  for (const DType type : {DType::f16, DType::bf16}) {
+    const auto found = run(type, in, codegen::host::this_cpu());
+    for (size_t k = 0; k < kFunctions.size(); ++k) {
+      INFO(fmt::format("{} of {}", kFunctions[k].name, to_string(type)));
+      std::string wrong;
+      for (size_t i = 0; i < in.size() && wrong.empty(); ++i)
+        if (error_in_places(type, found[k][i], kFunctions[k].exact(value_of(type, in[i]))) > 0.51)
+          wrong = fmt::format("{:#x} gives {:#x}", in[i], found[k][i]);
+      CHECK(wrong == "");
+    }
+  }
+}
+
+TEST_CASE("special values: infinities, NaN, zeros, the ends of overflow and of underflow") {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity(),
+                  kLargest = std::numeric_limits<float>::max();
+  constexpr float kNaN = std::numeric_limits<float>::quiet_NaN(), kTiny = 0x1p-149f;
+  const std::map<std::string, std::vector<std::pair<float, float>>> cases = {
+      {"exp",
+       {{-kInfinity, 0.0f},
+        {kInfinity, kInfinity},
+        {kNaN, kNaN},
+        {0.0f, 1.0f},
+        {-0.0f, 1.0f},
+        {kTiny, 1.0f},
+        {0x1.62e42ep6f, 0x1.ffff08p127f},
+        {0x1.62e430p6f, kInfinity},
+        {-0x1.9fe368p6f, kTiny},
+        {-0x1.9fe36ap6f, 0.0f},
+        {-kLargest, 0.0f},
+        {kLargest, kInfinity}}},
+      {"exp2",
+       {{-kInfinity, 0.0f},
+        {kInfinity, kInfinity},
+        {kNaN, kNaN},
+        {0.0f, 1.0f},
+        {-0.0f, 1.0f},
+        {-149.0f, kTiny},
+        {-150.0f, 0.0f},
+        {-0x1.2bfffep7f, kTiny},
+        {-127.0f, 0x1p-127f},
+        {127.0f, 0x1p127f},
+        {128.0f, kInfinity},
+        {0x1.fffffep6f, 0x1.ffff4ep127f},
+        {-kLargest, 0.0f},
+        {kLargest, kInfinity}}},
+      {"log",
+       {{-kInfinity, kNaN},
+        {kInfinity, kInfinity},
+        {kNaN, kNaN},
+        {0.0f, -kInfinity},
+        {-0.0f, -kInfinity},
+        {-kTiny, kNaN},
+        {-1.0f, kNaN},
+        {1.0f, 0.0f},
+        {kTiny, -0x1.9d1da0p6f},
+        {kLargest, 0x1.62e430p6f}}},
+      {"tanh",
+       {{-kInfinity, -1.0f},
+        {kInfinity, 1.0f},
+        {kNaN, kNaN},
+        {0.0f, 0.0f},
+        {-0.0f, -0.0f},
+        {kTiny, kTiny},
+        {-kTiny, -kTiny},
+        {kLargest, 1.0f},
+        {-10.0f, -1.0f}}},
+      {"erf",
+       {{-kInfinity, -1.0f},
+        {kInfinity, 1.0f},
+        {kNaN, kNaN},
+        {0.0f, 0.0f},
+        {-0.0f, -0.0f},
+        {kTiny, kTiny},
+        {-kTiny, -kTiny},
+        {kLargest, 1.0f},
+        {-4.0f, -1.0f}}},
+      {"sigmoid",
+       {{-kInfinity, 0.0f},
+        {kInfinity, 1.0f},
+        {kNaN, kNaN},
+        {0.0f, 0.5f},
+        {-0.0f, 0.5f},
+        {kTiny, 0.5f},
+        {-0x1.9fe368p6f, kTiny},
+        {-0x1.9fe36ap6f, 0.0f},
+        {-kLargest, 0.0f},
+        {kLargest, 1.0f}}},
+      {"sqrt",
+       {{-kInfinity, kNaN},
+        {kInfinity, kInfinity},
+        {kNaN, kNaN},
+        {0.0f, 0.0f},
+        {-0.0f, -0.0f},
+        {-kTiny, kNaN},
+        {0x1p-148f, 0x1p-74f},
+        {4.0f, 2.0f}}},
+  };
+  std::vector<Lane> in;
+  for (const auto& [name, pairs] : cases)
+    for (const auto& pair : pairs) in.push_back(bits_of(pair.first));
+  for (const codegen::host::Cpu* cpu : test::best_and_plainest_cpu()) {
+    const auto found = run(DType::f32, in, *cpu);
+    for (size_t k = 0; k < kFunctions.size(); ++k)
+      for (const auto& [x, due] : cases.at(kFunctions[k].name)) {
+        const size_t at = size_t(std::ranges::find(in, bits_of(x)) - in.begin());
+        INFO(fmt::format("{} of {:a} is {:a}", kFunctions[k].name, x, due));
+        const float value = std::bit_cast<float>(uint32_t(found[k][at]));
+        CHECK((std::isnan(due) ? std::isnan(value) : found[k][at] == bits_of(due)));
+      }
+  }
+}
+
+TEST_CASE("interpreted and compiled functions give the same bits") {
+  for (const DType type : {DType::f16, DType::bf16, DType::f32}) {
+    std::mt19937_64 random(9);
+    std::vector<Lane> in;
+    for (int i = 0; i < 3000; ++i) in.push_back(random() >> (64 - bit_width(type)));
+    const auto expected = test::run_interpreted({type}, {in}, all_functions(type));
+    const auto found = run(type, in, codegen::host::this_cpu());
+    for (size_t k = 0; k < kFunctions.size(); ++k) {
+      INFO(fmt::format("{} of {}", kFunctions[k].name, to_string(type)));
+      size_t differences = 0;
+      for (size_t i = 0; i < in.size(); ++i)
+        differences += found[k][i] != expected[k][i] && !std::isnan(value_of(type, expected[k][i]));
+      CHECK(differences == 0);
+    }
+  }
+}
+
+TEST_CASE("functions of f64 are refused, with what to do instead") {
+  const auto function = ir::parse("kernel @k(%0: f64, %1: ptr<f64>) {\n  %2 = exp %0\n  store %1, %2\n}\n");
+  try {
+    codegen::expand_math(*function);
+    FAIL_CHECK("no error");
+  } catch (const Error& error) {
+    CHECK(error.kind() == ErrorKind::unsupported);
+    CHECK(std::string(error.what()).find("cast to f32") != std::string::npos);
+  }
+}
