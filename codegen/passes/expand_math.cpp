@@ -192,8 +192,9 @@ Value* expand_erf(Expander& e, Value* x) {
 }
 
 // With e^-|x| = 2^n e^r: 1 / (1 + 2^n e^r), or for negative x 2^n / (2^n + e^-r). Neither power of e is
-// rounded by itself: e^+-r - 1 goes into the denominator. 2^n goes into the numerator in two halves, the
-// second after the division, for gradual underflow.
+// rounded by itself: e^+-r - 1 goes into the denominator, and what rounding that loses into one step of
+// Newton's for its inverse. 2^n follows in two halves, of which only the second can be inexact, for gradual
+// underflow.
 Value* expand_sigmoid(Expander& e, Value* x) {
   Value* one = e.number(1);
   Value* negative = e.less(x, e.number(0));
@@ -206,9 +207,14 @@ Value* expand_sigmoid(Expander& e, Value* x) {
   Value* power = e.mul(first, second);
   Value* sum = e.add(one, power);
   Value* lost = e.sub(power, e.sub(sum, one));  // in rounding that sum
-  Value* denominator = e.add(sum, e.fma(e.select(negative, one, power), r_expm1, lost));
-  Value* ratio = e.div(e.select(negative, first, one), denominator);
-  return e.mul(ratio, e.select(negative, second, one));
+  Value* rest = e.fma(e.select(negative, one, power), r_expm1, lost);
+  Value* denominator = e.add(sum, rest);
+  lost = e.sub(rest, e.sub(denominator, sum));
+  Value* inverse = e.div(one, denominator);
+  Value* minus_inverse = e.op(Opcode::neg, {inverse});
+  Value* residue = e.fma(minus_inverse, lost, e.fma(minus_inverse, denominator, one));
+  inverse = e.fma(inverse, residue, inverse);
+  return e.mul(e.mul(inverse, e.select(negative, first, one)), e.select(negative, second, one));
 }
 
 using Expansion = Value* (*)(Expander&, Value*);
