@@ -12,17 +12,18 @@ std::vector<Device> devices() {
 
 std::vector<Schedule> spread(const std::vector<Schedule>& tiles, bool two_axes) {
   std::vector<Schedule> all;
-  for (Schedule schedule : tiles) {
+  auto add = [&](Schedule schedule, int workers, int group) {  // 0 workers: data parallel; group 0: row order
+    if (workers) schedule.work = persistent{.workers = workers};
+    if (two_axes && group) schedule.order = grouped{group};
     all.push_back(schedule);
-    for (int workers : {1, 3, 1000}) {
-      schedule.work = persistent{.workers = workers};
-      if (two_axes && workers == 3) schedule.order = grouped{2};
-      all.push_back(schedule);
-    }
-    if (!two_axes) continue;
-    schedule.work = data_parallel{};
-    schedule.order = grouped{3};
-    all.push_back(schedule);
+  };
+  for (const Schedule& schedule : tiles) {
+    add(schedule, 3, 2);
+    if (&schedule != &tiles[0]) continue;
+    add(schedule, 0, 0);
+    add(schedule, 1, 0);
+    add(schedule, 1000, 3);
+    if (two_axes) add(schedule, 0, 3);
   }
   return all;
 }

@@ -33,8 +33,8 @@ struct Expected {
 
 std::vector<heddle::Device> devices();  // the interpreter first: it is the oracle of the others
 
-// `tiles` gives the dims; each is run by every kind of work, and in grouped order where `two_axes` says that
-// the kernel's work space has two.
+// `tiles` gives the dims. The first is run by every kind of work, the others by three workers; in grouped
+// order too where `two_axes` says that the kernel's work space has two axes.
 std::vector<heddle::Schedule> spread(const std::vector<heddle::Schedule>& tiles, bool two_axes);
 
 std::string text(const heddle::Schedule& schedule);

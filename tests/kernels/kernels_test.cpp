@@ -263,7 +263,7 @@ void check_batched_gemm(const Problem& p, int64_t batch) {
     c.expect(sum.value, sum.bound<f32>() + unit<T> * std::fabs(sum.value), i[0], i[1], i[2]);
   });
   check(batched_gemm<T>,
-        spread({{.dims = {BM = 3, BN = 5, BK = 7}}, {.dims = {BM = 8, BN = 16, BK = 4}}}, false), a, b, c);
+        spread({{.dims = {BM = 3, BN = 5, BK = 7}}, {.dims = {BM = 8, BN = 16, BK = 4}}}, true), a, b, c);
 }
 
 TEST_CASE("a batch axis") {
