@@ -278,13 +278,13 @@ void check_launches(const std::vector<heddle::Schedule>& schedules, Run run, con
         oracle_schedule = &schedule;
         oracle = std::make_unique<Launch<Args...>>(all[0], run(schedule), args...);
         const std::string problem = oracle->check();
-        CHECK_MESSAGE(problem.empty(), all[0].name(), ": ", problem);
+        CHECK_MESSAGE(problem.empty(), std::string(all[0].name()), ": ", problem);
       }
       for (size_t d = 1; d < all.size(); ++d) {
         const Launch<Args...> launch(all[d], run(schedule), args...);
         const std::string problem = launch.check(), other = launch.compare(*oracle);
-        CHECK_MESSAGE(problem.empty(), all[d].name(), ": ", problem);
-        CHECK_MESSAGE(other.empty(), all[d].name(), ": ", other);
+        CHECK_MESSAGE(problem.empty(), std::string(all[d].name()), ": ", problem);
+        CHECK_MESSAGE(other.empty(), std::string(all[d].name()), ": ", other);
       }
     } catch (const heddle::Error& error) {
       FAIL_CHECK(error.what());
@@ -301,7 +301,7 @@ void check(const Kernel& kernel, std::vector<heddle::Schedule> schedules, const 
           device, [&](heddle::Stream& stream, const auto&... argument) { kernel(stream, argument...); },
           args...);
       const std::string problem = by_rule.check();
-      CHECK_MESSAGE(problem.empty(), device.name(), " by rule: ", problem);
+      CHECK_MESSAGE(problem.empty(), std::string(device.name()), " by rule: ", problem);
       schedules.push_back(heddle::runtime::last_launch().schedule);
     }
   } catch (const heddle::Error& error) {
