@@ -245,7 +245,9 @@ std::string host_difference(const ir::Function& function, const std::vector<Host
     expected[at_end] = problem.after(at_end, [&](const int64_t* slots) {
       codegen::interpret(function, slots, options.work.data(), options.worker);
     });
-  for (const auto& [name, cpu] : processors()) {
+  for (size_t i = 0; i < processors().size(); ++i) {
+    if (options.processor >= 0 && size_t(options.processor) % processors().size() != i) continue;
+    const auto& [name, cpu] = processors()[i];
     const codegen::HostObject object = codegen::host::compile_for(function, *cpu).object;
     const auto program = codegen::HostProgram::load(object);
     Guarded scratch(size_t(object.scratch_bytes));
@@ -262,6 +264,19 @@ std::string host_difference(const ir::Function& function, const std::vector<Host
     }
   }
   return {};
+}
+
+std::string interpreted_difference(const ir::Function& expected, const ir::Function& found,
+                                   const std::vector<HostArgument>& arguments,
+                                   const HostCheckOptions& options) {
+  Problem problem(expected, arguments, options);
+  const auto after = [&](const ir::Function& function) {
+    return problem.after(true, [&](const int64_t* slots) {
+      codegen::interpret(function, slots, options.work.data(), options.worker);
+    });
+  };
+  const auto wanted = after(expected), had = after(found);
+  return problem.compare(wanted, had, true);
 }
 
 std::string host_difference(std::string_view text, const std::vector<HostArgument>& arguments,

@@ -33,6 +33,7 @@ struct HostCheckOptions {
   bool special_values = true;  // infinities, NaN, subnormals, extremes among random contents
   int64_t worker = 0;
   std::vector<int64_t> work = {1, 1, 1, 1, 1};
+  int processor = -1;  // which one of those to compile for, modulo their number; -1 = each
 };
 
 // Empty when all agree; else which processor differs where, first differences first. Processors: this one,
@@ -41,5 +42,11 @@ std::string host_difference(const ir::Function& function, const std::vector<Host
                             const HostCheckOptions& options = {});
 std::string host_difference(std::string_view text, const std::vector<HostArgument>& arguments,
                             const HostCheckOptions& options = {});
+
+// The same between two functions of one signature, both interpreted: empty when `found` leaves in memory what
+// `expected` does.
+std::string interpreted_difference(const ir::Function& expected, const ir::Function& found,
+                                   const std::vector<HostArgument>& arguments,
+                                   const HostCheckOptions& options = {});
 
 }  // namespace heddle::test
