@@ -40,6 +40,8 @@ llvm::Function* Emitter::new_function(const std::string& name, const std::vector
   llvm::FunctionType* type = llvm::FunctionType::get(builder.getVoidTy(), parameters, false);
   auto* function = llvm::Function::Create(type, llvm::Function::PrivateLinkage, name, module);
   function->addFnAttr(llvm::Attribute::NoUnwind);
+  // Tiles of pointers that were kept in memory are offsets from null (pointer_access).
+  function->addFnAttr(llvm::Attribute::NullPointerIsValid);
   function->addFnAttr("target-cpu", cpu.name);
   function->addFnAttr("target-features", cpu.features);
   // Some processors are described as preferring half their vectors' width.

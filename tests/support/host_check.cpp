@@ -16,6 +16,7 @@
 #include "codegen/ir/evaluate.h"
 #include "codegen/ir/fail.h"
 #include "codegen/ir/parse.h"
+#include "codegen/ir/print.h"
 #include "codegen/ir/verify.h"
 
 namespace heddle::test {
@@ -234,6 +235,25 @@ const std::vector<std::pair<std::string, const Cpu*>>& processors() {
   return list;
 }
 
+// A function's code for one processor.
+struct Compiled {
+  int64_t scratch_bytes = 0;
+  std::unique_ptr<codegen::HostProgram> program;
+};
+
+// Compiled once: tests try one function on many arguments. The reference holds until the next call.
+const Compiled& compiled(const ir::Function& function, size_t processor) {
+  static std::map<std::pair<std::string, size_t>, Compiled> programs;
+  if (programs.size() > 100) programs.clear();
+  Compiled& result = programs[{ir::print(function), processor}];
+  if (!result.program) {
+    const codegen::HostObject object =
+        codegen::host::compile_for(function, *processors()[processor].second).object;
+    result = {object.scratch_bytes, codegen::HostProgram::load(object)};
+  }
+  return result;
+}
+
 }  // namespace
 
 std::string host_difference(const ir::Function& function, const std::vector<HostArgument>& arguments,
@@ -247,12 +267,11 @@ std::string host_difference(const ir::Function& function, const std::vector<Host
     });
   for (size_t i = 0; i < processors().size(); ++i) {
     if (options.processor >= 0 && size_t(options.processor) % processors().size() != i) continue;
-    const auto& [name, cpu] = processors()[i];
-    const codegen::HostObject object = codegen::host::compile_for(function, *cpu).object;
-    const auto program = codegen::HostProgram::load(object);
-    Guarded scratch(size_t(object.scratch_bytes));
+    const std::string& name = processors()[i].first;
+    const auto& [scratch_bytes, program] = compiled(function, i);
+    Guarded scratch{size_t(scratch_bytes)};
     // Whatever scratch holds at the start means nothing: not zeros, and signalling NaNs as floats.
-    const std::vector<char> noise(size_t(object.scratch_bytes), char(0xff));
+    const std::vector<char> noise(size_t(scratch_bytes), char(0xff));
     for (const bool at_end : {false, true}) {
       char* memory = scratch.place(noise, true);
       const auto found = problem.after(at_end, [&](const int64_t* slots) {
