@@ -11,6 +11,7 @@
 #include "codegen/ir/verify.h"
 #include "codegen/passes/canonicalise.h"
 #include "codegen/passes/promote_variables.h"
+#include "codegen/passes/remove_dead.h"
 #include "tests/support/random_ir.h"
 
 namespace heddle::test {
@@ -29,6 +30,12 @@ std::string complaint(const ir::Function& function, const std::vector<HostArgume
     ir::verify(*promoted, ir::Level::tile);
     if (std::string found = interpreted_difference(function, *promoted, arguments, options); !found.empty())
       return "promote_variables: " + found;
+    const auto pruned = ir::clone(*promoted);
+    codegen::remove_dead(*pruned);
+    ir::verify(*pruned, ir::Level::tile);
+    if (codegen::remove_dead(*pruned)) return "remove_dead leaves something dead";
+    if (std::string found = interpreted_difference(function, *pruned, arguments, options); !found.empty())
+      return "remove_dead: " + found;
     const auto canonical = ir::clone(*promoted);
     codegen::canonicalise(*canonical);
     ir::verify(*canonical, ir::Level::tile);
