@@ -1,6 +1,7 @@
 // The order of things, readable on one screen: trace -> canonical tile IR -> scheduled IR -> code.
 #include "codegen/compile.h"
 
+#include "codegen/dump.h"
 #include "codegen/host/host.h"
 #include "codegen/interpret/interpret.h"
 #include "codegen/ir/print.h"
@@ -54,11 +55,14 @@ class Compiled final : public Program {
 }  // namespace
 
 std::unique_ptr<TracedKernel> TracedKernel::analyse(std::unique_ptr<ir::Function> raw) {
+  const Dump dump(*raw);
+  dump.write(Stage::tile, *raw);
   promote_variables(*raw);
   // Before canonicalisation, which may fold away the very loads and reductions that the rule is about.
   check_partial(*raw);
   canonicalise(*raw);
   ir::verify(*raw, ir::Level::tile);
+  dump.write(Stage::canonical, *raw);
   return std::make_unique<Traced>(std::move(raw));
 }
 
@@ -69,6 +73,9 @@ std::unique_ptr<ir::Function> lower(const TracedKernel& kernel, const Schedule& 
   expand_math(*lowered);
   canonicalise(*lowered);
   ir::verify(*lowered, ir::Level::expanded);
+  const Dump dump(*lowered);
+  dump.write(Stage::scheduled, *lowered);
+  dump.write_code(*lowered);
   return lowered;
 }
 
