@@ -69,6 +69,12 @@ Value* decode_by_scaling(Emitter& e, Value* value, FloatFormat format) {
   return lane.f32(b.CreateOr(b.CreateSelect(special, special_bits, scaled), sign));
 }
 
+// Keeps LLVM from moving f16 conversions through arithmetic: operations on f16 itself, which few processors
+// have, are done lane by lane, and its vector maximum forgets NaN (LLVM 19).
+Value* fenced(Emitter& e, Value* value) {
+  return e.builder.CreateIntrinsic(llvm::Intrinsic::arithmetic_fence, {value->getType()}, {value});
+}
+
 Value* decode(Emitter& e, Value* value, DType type) {
   Lane lane(e);
   auto& b = e.builder;
@@ -78,7 +84,7 @@ Value* decode(Emitter& e, Value* value, DType type) {
   }
   if (type == DType::f16 && e.cpu.half) {
     Value* half = b.CreateBitCast(value, lanes_like(value, b.getHalfTy()));
-    return b.CreateFPExt(half, lanes_like(value, b.getFloatTy()));
+    return fenced(e, b.CreateFPExt(half, lanes_like(value, b.getFloatTy())));
   }
   return decode_by_scaling(e, value, float_format(type));
 }
@@ -129,7 +135,7 @@ Value* encode(Emitter& e, Value* value, DType type) {
   auto& b = e.builder;
   if (type == DType::bf16) return encode_bf16(e, value);
   if (type == DType::f16 && e.cpu.half) {
-    Value* half = b.CreateFPTrunc(value, lanes_like(value, b.getHalfTy()));
+    Value* half = b.CreateFPTrunc(fenced(e, value), lanes_like(value, b.getHalfTy()));
     return b.CreateBitCast(half, lanes_like(value, b.getInt16Ty()));
   }
   return encode_by_integers(e, value, type);

@@ -60,6 +60,7 @@ struct Memory {
   DType type = DType::i8;
   int64_t elements = 0;
   std::vector<double> values;
+  std::vector<uint64_t> bits;
   std::vector<char> content;
   std::unique_ptr<Guarded> place;
 };
@@ -118,13 +119,7 @@ class Problem {
     for (auto& [number, memory] : memories_) {
       memory.content.resize(size_t(memory.elements * size_bytes(memory.type)));
       for (int64_t element = 0; element < memory.elements; ++element) {
-        const uint64_t bits =
-            memory.values.empty()
-                ? random_bits(random, memory.type, options.special_values)
-                : uint64_t(ir::lane_of_payload(
-                      memory.type, ir::constant_payload(
-                                       memory.type, memory.values[size_t(element) % memory.values.size()])));
-        put(memory.content, element, memory.type, bits);
+        put(memory.content, element, memory.type, initial_bits(memory, size_t(element), random));
       }
       memory.place = std::make_unique<Guarded>(memory.content.size());
     }
@@ -181,6 +176,13 @@ class Problem {
   }
 
  private:
+  uint64_t initial_bits(const Memory& memory, size_t element, std::mt19937_64& random) const {
+    if (!memory.bits.empty()) return memory.bits[element % memory.bits.size()];
+    if (memory.values.empty()) return random_bits(random, memory.type, options_.special_values);
+    const double value = memory.values[element % memory.values.size()];
+    return uint64_t(ir::lane_of_payload(memory.type, ir::constant_payload(memory.type, value)));
+  }
+
   void measure(size_t i) {
     HostArgument& argument = arguments_[i];
     const ir::Type& type = function_.parameters[i].value->type;
@@ -190,6 +192,7 @@ class Problem {
     Memory& memory = memories_[numbers_.back()];
     memory.type = type.element;
     if (!argument.values.empty()) memory.values = argument.values;
+    if (!argument.bits.empty()) memory.bits = argument.bits;
     int64_t lowest = 0, highest = 0;
     if (type.kind == ir::Type::Kind::view) {
       if (argument.strides.empty()) {
@@ -268,6 +271,7 @@ std::string host_difference(const ir::Function& function, const std::vector<Host
   for (size_t i = 0; i < processors().size(); ++i) {
     if (options.processor >= 0 && size_t(options.processor) % processors().size() != i) continue;
     const std::string& name = processors()[i].first;
+    if (name == "x86-64-v2" && !options.second) continue;
     const auto& [scratch_bytes, program] = compiled(function, i);
     Guarded scratch{size_t(scratch_bytes)};
     // Whatever scratch holds at the start means nothing: not zeros, and signalling NaNs as floats.

@@ -20,6 +20,7 @@ struct HostArgument {
   int memory = -1;
   int64_t offset = 0;            // elements of the buffer before the view's or pointer's own first
   std::vector<double> values{};  // initial contents in memory order, repeated; empty = random bits that suit
+  std::vector<uint64_t> bits{};  // instead of values: each element's own bits
 
   static HostArgument view(std::vector<int64_t> extents, std::vector<int64_t> strides = {}) {
     return {.extents = std::move(extents), .strides = std::move(strides)};
@@ -31,6 +32,7 @@ struct HostArgument {
 struct HostCheckOptions {
   uint64_t seed = 1;
   bool special_values = true;  // infinities, NaN, subnormals, extremes among random contents
+  bool second = true;          // on x86-64-v2 as well: the plain vectors, with a few more instructions
   int64_t worker = 0;
   std::vector<int64_t> work = {1, 1, 1, 1, 1};
   int processor = -1;  // which one of those to compile for, modulo their number; -1 = each
