@@ -52,7 +52,7 @@ std::string report(uint64_t seed) {
 }  // namespace
 
 TEST_CASE("random programs give equal bits interpreted and compiled") {
-  const Seeds seeds = seeds_to_run(1, 120);
+  const Seeds seeds = seeds_to_run(1, 90);
   for (uint64_t seed = seeds.first; seed < seeds.first + seeds.count; ++seed) CHECK(report(seed) == "");
 }
 

@@ -3,6 +3,8 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <random>
 #include <string>
 
 #include "codegen/ir/error.h"
@@ -16,6 +18,21 @@
 
 namespace heddle::test {
 namespace {
+
+// Moves pure ops of each region upwards, to another order that their operands allow.
+void shuffle(ir::Region& region, std::mt19937_64& random) {
+  for (size_t i = 1; i < region.ops.size(); ++i)
+    for (size_t at = i; at > 0 && random() % 4; --at) {
+      ir::Op *before = region.ops[at - 1], *op = region.ops[at];
+      const auto uses = [&](const ir::Value* value) { return value->definition == before; };
+      if (ir::info(op->code).effect != ir::Effect::pure ||
+          std::any_of(op->operands.begin(), op->operands.end(), uses))
+        break;
+      std::swap(region.ops[at - 1], region.ops[at]);
+    }
+  for (const ir::Op* op : region.ops)
+    for (ir::Region* inner : op->regions) shuffle(*inner, random);
+}
 
 // What is wrong with a program, or "".
 std::string complaint(const ir::Function& function, const std::vector<HostArgument>& arguments,
@@ -44,6 +61,14 @@ std::string complaint(const ir::Function& function, const std::vector<HostArgume
     const auto again = ir::clone(*canonical);
     codegen::canonicalise(*again);
     if (ir::print(*again) != ir::print(*canonical)) return "canonicalise changes what is canonical";
+    const auto shuffled = ir::clone(*promoted);
+    std::mt19937_64 random(seed);
+    shuffle(shuffled->body, random);
+    ir::verify(*shuffled, ir::Level::tile);
+    codegen::canonicalise(*shuffled);
+    if (ir::print(*shuffled) != ir::print(*canonical))
+      return "canonical form depends on the order of independent ops:\n" + ir::print(*canonical) +
+             ir::print(*shuffled);
   } catch (const Error& error) {
     return error.what();
   }

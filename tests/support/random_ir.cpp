@@ -45,10 +45,10 @@ class Generator {
   RandomProgram run() {
     for (uint64_t i = below(3); i > 0; --i) scalar_parameter();
     statements(6 + int(below(20)));
-    for (uint64_t i = 1 + below(3); i > 0; --i) {
+    for (uint64_t i = 4 + below(4); i > 0; --i) {
       Value* slot = variables_.empty() ? nullptr : variables_[below(variables_.size())];
       Value* value = slot && chance(30) ? build_.value(Opcode::read_variable, {slot}) : recent();
-      store_view(value ? value : constant(kIndex));
+      output(value ? value : constant(kIndex));
     }
     return {std::move(function_), std::move(arguments_)};
   }
@@ -119,6 +119,13 @@ class Generator {
     const int64_t edges[] = {0, 1, 2, -1, least, least + 1, ~least, width, width - 1, 7, -3, 5};
     if (chance(5)) return build_.integer(type, extents_[0]);
     return build_.integer(type, {.value = edges[below(std::size(edges))]});
+  }
+
+  // What some op leaves its other operand alone for, or nearly.
+  Value* neutral(const Type& type) {
+    const double numbers[] = {0.0, -0.0, 1.0, -1.0};
+    if (is_any_float(type.element)) return number(type, numbers[below(4)]);
+    return build_.integer(type, {.value = type.element == DType::i1 ? int64_t(below(2)) : between(-1, 1)});
   }
 
   Value* pick(const Type& type) {
@@ -272,6 +279,22 @@ class Generator {
     build_.emit(Opcode::store_view, operands);
   }
 
+  // All lanes of `value` to memory of their own.
+  void output(Value* value) {
+    const int rank = std::max<int>(1, value->type.rank);
+    const Type type{.kind = Type::Kind::view, .element = value->type.element, .rank = uint8_t(rank)};
+    HostArgument argument;
+    for (int axis = 0; axis < rank; ++axis)
+      argument.extents.push_back(value->type.rank ? value->type.extents[axis].value : 1);
+    argument.strides.assign(size_t(rank), 1);
+    for (int axis = rank - 1; axis > 0; --axis)
+      argument.strides[size_t(axis) - 1] = argument.strides[size_t(axis)] * argument.extents[size_t(axis)];
+    std::vector<Value*> operands = {function_->add_parameter(type, false).value, value};
+    operands.insert(operands.end(), size_t(rank), build_.index(0));
+    arguments_.push_back(std::move(argument));
+    build_.emit(Opcode::store_view, operands);
+  }
+
   Value* spread(int64_t value, const Type& like) {
     return build_.integer(like.with_element(DType::i64), {.value = value});
   }
@@ -351,6 +374,7 @@ class Generator {
 
   void statement() {
     const uint64_t kind = below(100);
+    if (kind < 8) return again();
     if (kind < 34) return elementwise();
     if (kind < 40) return cast();
     if (kind < 43) return bitcast();
@@ -387,9 +411,41 @@ class Generator {
       if (!ir::can_evaluate(code, type.element) && (type.element == DType::f64 || chance(70))) continue;
       std::vector<Value*> operands;
       for (int i = 0; i < row.min_operands; ++i) operands.push_back(pick(type));
+      if (operands.size() == 2 && chance(25)) operands[below(2)] = neutral(type);
       push(build_.value(code, operands));
       return;
     }
+  }
+
+  // The same load again, maybe with a store to the same place or a random one between.
+  void reload(const Op& op) {
+    const Type type = op.result()->type;
+    bool read_only = false;
+    for (const ir::Parameter& parameter : function_->parameters)
+      if (parameter.value == op.operands[0]) read_only = parameter.read_only;
+    if (!read_only && chance(60)) {
+      std::vector<Value*> operands = {op.operands[0], pick(type)};
+      operands.insert(operands.end(), op.operands.begin() + 1,
+                      op.operands.begin() + 1 + op.operands[0]->type.rank);
+      build_.emit(Opcode::store_view, operands);
+    } else if (chance(50)) {
+      store_view(value());
+    }
+    push(build_.emit(Opcode::load_view, op.operands, op.attributes, {type})->result());
+  }
+
+  // An op that there is already, or nearly so.
+  void again() {
+    const Value* model = recent();
+    const Op* op = model ? model->definition : nullptr;
+    if (op && op->code == Opcode::load_view) return reload(*op);
+    if (!op || ir::info(op->code).effect != ir::Effect::pure || op->code == Opcode::dot) return elementwise();
+    std::vector<Value*> operands = op->operands;
+    if (operands.size() > 1 && ir::info(op->code).elementwise) {
+      if (chance(50)) std::swap(operands[0], operands[1]);
+      if (chance(30)) operands[0] = pick(operands[0]->type);
+    }
+    push(build_.emit(op->code, operands, op->attributes, {model->type})->result());
   }
 
   void cast() {
