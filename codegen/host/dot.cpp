@@ -44,11 +44,78 @@ Lanes matrix_lanes(Index row, Index column, int width, int64_t valid) {
   return lanes;
 }
 
-void store_packed(const Dot& d, int64_t offset, Value* bytes, DType from, Value* value) {
+// Bytes into packed memory; `value` is converted already.
+void store_packed(const Dot& d, int64_t offset, Value* bytes, Value* value) {
   auto& b = d.e.here();
-  value = convert(d.e, value, from, d.type);
   Value* address = b.CreateInBoundsGEP(b.getInt8Ty(), d.e.scratch_at(offset), bytes);
   b.CreateAlignedStore(value, address, llvm::Align(uint64_t(d.bytes() * d.width)));
+}
+
+// body(first, how many) for whole steps along an extent, in a loop, then for the rest.
+void in_steps(Emitter& e, int64_t extent, int64_t step, const std::function<void(Index, int64_t)>& body) {
+  const int64_t whole = extent / step * step;
+  if (whole > 0) e.loop(0, whole, step, [&](Index i) { body(i, step); });
+  if (whole < extent) body({e.index(whole), int(e.levels.size()) - 1}, extent - whole);
+}
+
+// The axis along which an operand's memory is contiguous, as far as facts tell; else the last.
+int contiguous_axis(const Emitter& e, const ir::Value* value) {
+  const Op* op = value->definition;
+  if (value->type.rank != 2 || !op || e.tiles.count(value)) return 1;
+  if (op->code == ir::Opcode::load_view) {
+    for (const ir::Parameter& parameter : e.function.parameters)
+      if (parameter.value == op->operands[0] && parameter.facts.unit_stride_axis >= 0)
+        return parameter.facts.unit_stride_axis == parameter.value->type.rank - 2 ? 0 : 1;
+    return 1;
+  }
+  if (op->code == ir::Opcode::transpose) return 1 - contiguous_axis(e, op->operands[0]);
+  if (!ir::info(op->code).elementwise && op->code != ir::Opcode::cast) return 1;
+  for (const ir::Value* operand : op->operands)
+    if (contiguous_axis(e, operand) == 0) return 0;
+  return 1;
+}
+
+// Transposes a square of lanes in registers: squares of `half` lanes change places, then smaller ones.
+void transpose_in_registers(Emitter& e, std::vector<Value*>& rows) {
+  const int width = int(rows.size());
+  for (int half = width / 2; half >= 1; half /= 2) {
+    std::vector<int> low, high;  // of both rows' lanes, the second's counted on from `width`
+    for (int lane = 0; lane < width; ++lane) {
+      low.push_back(lane & half ? width + lane - half : lane);
+      high.push_back(lane & half ? width + lane : lane + half);
+    }
+    for (int i = 0; i < width; ++i) {
+      if (i & half) continue;
+      Value *&first = rows[size_t(i)], *&second = rows[size_t(i + half)];
+      Value* upper = e.builder.CreateShuffleVector(first, second, low);
+      second = e.builder.CreateShuffleVector(first, second, high);
+      first = upper;
+    }
+  }
+}
+
+// A square of an operand that is contiguous along its rows' axis: read along it, transposed in registers.
+// Lane j of result i is the operand at (row + i, column + j); of what lies beyond `valid` nothing is known.
+std::vector<Value*> transposed_square(const Dot& d, const ir::Value* operand, Index row, int64_t valid_rows,
+                                      Index column, int64_t valid_columns) {
+  Emitter& e = d.e;
+  std::vector<Value*> square;
+  for (int64_t j = 0; j < d.width; ++j) {
+    if (j >= valid_columns) {
+      square.push_back(llvm::PoisonValue::get(e.lanes_type(e.element_type(d.type), d.width)));
+      continue;
+    }
+    e.at(column.level);
+    Lanes lanes{.rank = 2, .axis = 0, .width = d.width, .valid = int(valid_rows)};
+    lanes.index[0] = row;
+    lanes.index[1] = {e.builder.CreateAdd(column.value, e.index(j)), column.level};
+    Value* value = evaluate(e, operand, lanes);
+    e.here();
+    square.push_back(convert(e, value, operand->type.element, d.type));
+  }
+  e.here();
+  transpose_in_registers(e, square);
+  return square;
 }
 
 Packed pack_a(const Dot& d, const Tile& c) {
@@ -62,18 +129,31 @@ Packed pack_a(const Dot& d, const Tile& c) {
   const int64_t pitch = (round_up(d.k, line) / line | 1) * line;
   Packed packed{.bytes = d.m * pitch * d.bytes(), .row = pitch, .k = 1};
   packed.offset = e.scratch.take(packed.bytes);
+  auto store = [&](Value* row, Value* k, Value* value) {
+    auto& b = e.here();
+    Value* elements = b.CreateAdd(b.CreateMul(row, e.index(pitch)), k);
+    store_packed(d, packed.offset, b.CreateMul(elements, e.index(d.bytes())), value);
+  };
+  const bool transposed = d.width > 1 && d.m >= d.width && d.k >= d.width && contiguous_axis(e, a) == 0;
   versioned(e, {a}, nullptr, [&] {
+    if (transposed) {
+      // Along the operand's memory in the inner loop.
+      in_steps(e, d.k, d.width, [&](Index k, int64_t depth) {
+        in_steps(e, d.m, d.width, [&](Index row, int64_t rows) {
+          const std::vector<Value*> square = transposed_square(d, a, row, rows, k, depth);
+          for (int64_t i = 0; i < rows; ++i)
+            store(e.here().CreateAdd(row.value, e.index(i)), k.value, square[size_t(i)]);
+        });
+      });
+      return;
+    }
     e.loop(0, d.m, 1, [&](Index row) {
       const int width = int(std::min<int64_t>(d.width, power_of_two_at_least(d.k)));
-      auto some = [&](Index k, int64_t valid) {
+      in_steps(e, d.k, width, [&](Index k, int64_t valid) {
         Value* value = evaluate(e, a, matrix_lanes(row, k, width, valid));
-        auto& b = e.here();
-        Value* elements = b.CreateAdd(b.CreateMul(row.value, e.index(pitch)), k.value);
-        store_packed(d, packed.offset, b.CreateMul(elements, e.index(d.bytes())), a->type.element, value);
-      };
-      const int64_t whole = d.k / width * width;
-      if (whole > 0) e.loop(0, whole, width, [&](Index k) { some(k, width); });
-      if (whole < d.k) some({e.index(whole), int(e.levels.size()) - 1}, d.k - whole);
+        e.here();
+        store(row.value, k.value, convert(e, value, a->type.element, d.type));
+      });
     });
   });
   return packed;
@@ -81,33 +161,59 @@ Packed pack_a(const Dot& d, const Tile& c) {
 
 Packed pack_b(const Dot& d) {
   Emitter& e = d.e;
-  const ir::Value* b_value = d.op->operands[1];
+  const ir::Value* operand = d.op->operands[1];
   Packed packed;
   // Panels an odd number of cache lines apart: their rows are written in turn.
   const int64_t lines = round_up(d.k * d.panel() * d.bytes(), kScratchAlign) / kScratchAlign;
   packed.panel_bytes = (lines | 1) * kScratchAlign;
   packed.bytes = packed.panel_bytes * (d.panels() + (d.rest_vectors() ? 1 : 0));
   packed.offset = e.scratch.take(packed.bytes);
-  versioned(e, {b_value}, nullptr, [&] {
-    e.loop(0, d.k, 1, [&](Index k) {
-      auto row = [&](Index panel, int64_t vectors, int64_t columns) {
+  // Vector `v` of row k of a panel that is `vectors` wide.
+  auto store = [&](Index panel, int64_t vectors, int64_t v, Value* k, Value* value) {
+    auto& b = e.here();
+    Value* lane = b.CreateAdd(b.CreateMul(k, e.index(vectors * d.width)), e.index(v * d.width));
+    Value* bytes = b.CreateAdd(b.CreateMul(panel.value, e.index(packed.panel_bytes)),
+                               b.CreateMul(lane, e.index(d.bytes())));
+    store_packed(d, packed.offset, bytes, value);
+  };
+  // The column where vector `v` of a panel begins.
+  auto column_of = [&](Index panel, int64_t v) {
+    auto& b = e.here();
+    return Index{b.CreateAdd(b.CreateMul(panel.value, e.index(d.panel())), e.index(v * d.width)),
+                 int(e.levels.size()) - 1};
+  };
+  auto for_each_panel = [&](const std::function<void(Index, int64_t, int64_t)>& body) {
+    if (d.panels() > 0)
+      e.loop(0, d.panels(), 1, [&](Index panel) { body(panel, d.block.vectors, d.panel()); });
+    if (d.rest_vectors() > 0)
+      body({e.index(d.panels()), int(e.levels.size()) - 1}, d.rest_vectors(), d.n % d.panel());
+  };
+  const bool transposed = d.width > 1 && d.k >= d.width && contiguous_axis(e, operand) == 0;
+  versioned(e, {operand}, nullptr, [&] {
+    if (transposed) {
+      // Along the operand's memory in the inner loop.
+      for_each_panel([&](Index panel, int64_t vectors, int64_t columns) {
         for (int64_t v = 0; v < vectors; ++v) {
-          auto& b = e.here();
-          const int level = int(e.levels.size()) - 1;
-          Value* column = b.CreateAdd(b.CreateMul(panel.value, e.index(d.panel())), e.index(v * d.width));
-          Value* value =
-              evaluate(e, b_value, matrix_lanes(k, {column, level}, d.width, columns - v * d.width));
-          e.here();
-          Value* lane = b.CreateAdd(b.CreateMul(k.value, e.index(vectors * d.width)), e.index(v * d.width));
-          Value* bytes = b.CreateAdd(b.CreateMul(panel.value, e.index(packed.panel_bytes)),
-                                     b.CreateMul(lane, e.index(d.bytes())));
-          store_packed(d, packed.offset, bytes, b_value->type.element, value);
+          const Index column = column_of(panel, v);
+          const int64_t valid = std::min<int64_t>(d.width, columns - v * d.width);
+          in_steps(e, d.k, d.width, [&](Index k, int64_t depth) {
+            const std::vector<Value*> square = transposed_square(d, operand, k, depth, column, valid);
+            for (int64_t i = 0; i < depth; ++i)
+              store(panel, vectors, v, e.here().CreateAdd(k.value, e.index(i)), square[size_t(i)]);
+          });
         }
-      };
-      if (d.panels() > 0)
-        e.loop(0, d.panels(), 1, [&](Index panel) { row(panel, d.block.vectors, d.panel()); });
-      if (d.rest_vectors() > 0)
-        row({e.index(d.panels()), int(e.levels.size()) - 1}, d.rest_vectors(), d.n % d.panel());
+      });
+      return;
+    }
+    e.loop(0, d.k, 1, [&](Index k) {
+      for_each_panel([&](Index panel, int64_t vectors, int64_t columns) {
+        for (int64_t v = 0; v < vectors; ++v) {
+          const Index column = column_of(panel, v);
+          Value* value = evaluate(e, operand, matrix_lanes(k, column, d.width, columns - v * d.width));
+          e.here();
+          store(panel, vectors, v, k.value, convert(e, value, operand->type.element, d.type));
+        }
+      });
     });
   });
   return packed;

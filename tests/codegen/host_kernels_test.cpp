@@ -1,5 +1,8 @@
 // The host target on whole kernels: the shapes that users write first.
 #include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <tuple>
 
 #include "tests/support/host_check.h"
 
@@ -77,4 +80,41 @@ kernel @product(%0: view<f32, 2> const unit(1), %1: view<f32, 2> const unit(1), 
               {.special_values = false}) == "");
   CHECK(host_difference(kText, {HostArgument::view({9, 33}), HostArgument::view({33, 21}),
                                 HostArgument::view({9, 21})}) == "");
+}
+
+TEST_CASE("a product of matrices that are contiguous along either axis") {
+  for (const char* type : {"f32", "f64", "bf16"})
+    for (const bool whole : {false, true})
+      for (const int orders : {1, 2, 3}) {
+        if (std::string_view(type) != "f32" && (whole || orders != 3)) continue;
+        const int a_axis = orders & 1 ? 0 : 1, b_axis = orders & 2 ? 0 : 1;
+        const std::string text = fmt::format(
+            R"(
+kernel @product(%0: view<{0}, 2> const unit({1}), %1: view<{0}, 2> const unit({2}), %2: view<{3}, 2> unit(1)) dims(d0 = {4}, d1 = {5}, d2 = {6}) {{
+  %3 = constant 0 : i64
+  %4 = view_extent %0 {{axis = 1}} : i64
+  %5 = constant d2 : i64
+  %6 = constant 0 : tile<{3}, d0, d1>
+  %7 = for_loop %3, %4, %5, %6 {{cuttable = 1}} : tile<{3}, d0, d1> {{
+  ^(%8: i64, %9: tile<{3}, d0, d1>)
+    %10 = load_view %0, %3, %8 {{fill = 0}} : tile<{0}, d0, d2>
+    %11 = load_view %1, %8, %3 {{fill = 0}} : tile<{0}, d2, d1>
+    %12 = add %10, %10
+    %13 = dot %12, %11, %9
+    yield %13
+  }}
+  store_view %2, %7, %3, %3
+}})",
+            type, a_axis, b_axis, std::string_view(type) == "f64" ? "f64" : "f32", whole ? 16 : 13,
+            whole ? 32 : 43, whole ? 8 : 11);
+        // Tiles wholly inside the views, and cut at their ends.
+        for (const auto& [m, n, k] : {std::tuple<int64_t, int64_t, int64_t>{16, 48, 22}, {10, 29, 20}}) {
+          const std::vector<int64_t> a_strides{a_axis ? k : 1, a_axis ? 1 : m};
+          const std::vector<int64_t> b_strides{b_axis ? n : 1, b_axis ? 1 : k};
+          CHECK(host_difference(text,
+                                {HostArgument::view({m, k}, a_strides), HostArgument::view({k, n}, b_strides),
+                                 HostArgument::view({m, n})},
+                                {.second = false}) == "");
+        }
+      }
 }
