@@ -25,6 +25,9 @@ using ir::Opcode;
 // second-level cache of 512 KiB holds; fewer steps of K load and store the accumulator more often
 // (docs/performance.md).
 constexpr int64_t kDotM = 128, kDotN = 128, kDotK = 256;
+// From here on there are tiles enough for every worker at twice the rows and columns, and the operands, which
+// no cache holds any more, are packed half as often.
+constexpr int64_t kDotLarge = 2048;
 // Where the problem has few rows or columns, most of a 128-wide tile would be padding.
 constexpr int64_t kDotSmall = 32;
 // An elementwise tile: long enough to amortise a worker's start, short enough that temporaries stay in the
@@ -124,10 +127,6 @@ int64_t cover(int64_t extent) {
   return (extent + step - 1) / step * step;
 }
 
-bool accumulates_f64(const Op& dot) {
-  return dot.results[0]->type.element == DType::f64;
-}
-
 class Rule {
  public:
   Rule(const ir::Function& function, ArgumentSlots arguments, std::string* reasons)
@@ -145,8 +144,7 @@ class Rule {
     const Role& role = roles_[size_t(dim)];
     switch (role.kind) {
       case Role::dot_m: return bind_dot(dim, kDotM, "rows of a dot");
-      case Role::dot_n:
-        return bind_dot(dim, accumulates_f64(*role.where) ? kDotN / 2 : kDotN, "columns of a dot");
+      case Role::dot_n: return bind_dot(dim, kDotN, "columns of a dot");
       case Role::dot_k: return set(dim, kDotK, "the length of a dot's step");
       case Role::cover: return bind_cover(dim, role);
       case Role::block_outer: return set(dim, kBlockRows, "rows of an elementwise tile");
@@ -159,6 +157,8 @@ class Rule {
     const std::optional<int64_t> extent = walked_extent(function_, dim, arguments_);
     if (extent && *extent <= kDotSmall)
       set(dim, kDotSmall, fmt::format("{}, and there are only {}", what, *extent));
+    else if (extent && *extent >= kDotLarge)
+      set(dim, 2 * usual, fmt::format("{}, of which there are {}", what, *extent));
     else
       set(dim, usual, what);
   }
