@@ -74,6 +74,25 @@ int own_lane_bytes(const Op* op) {
   return widest;
 }
 
+// Whether such an op on regular offsets and addresses gives regular ones.
+bool keeps_regular(const Op* op) {
+  switch (op->code) {
+    case Opcode::constant:
+    case Opcode::arange:
+    case Opcode::broadcast:
+    case Opcode::expand:
+    case Opcode::squeeze:
+    case Opcode::transpose:
+    case Opcode::pointer_add:
+    case Opcode::add:
+    case Opcode::sub:
+    case Opcode::mul: break;
+    default: return false;
+  }
+  const ir::Type& type = op->result()->type;
+  return type.kind == ir::Type::Kind::pointer || type.element == DType::i64;
+}
+
 }  // namespace
 
 const Op* ancestor_in(const Op* op, const Region* region) {
@@ -108,15 +127,18 @@ void Plan::measure(const Region& region) {
   for (const Op* op : region.ops) {
     for (const Region* inner : op->regions) measure(*inner);
     int cost = own_cost(op), lane_bytes = own_lane_bytes(op);
+    bool regular = op->results.size() == 1 && keeps_regular(op);
     if (can_be_lazy(op))
       for (const Value* operand : op->operands) {
         if (!is_tile_value(operand)) continue;
+        regular &= values_.at(operand).regular;
         cost = std::min(cost + values_.at(operand).cost, kCostLimit);
         lane_bytes = std::max(lane_bytes, values_.at(operand).lane_bytes);
       }
     for (const Value* result : op->results) {
       values_[result].cost = can_be_lazy(op) ? cost : 0;
       values_[result].lane_bytes = lane_bytes;
+      values_[result].regular = regular;
     }
   }
 }
@@ -173,6 +195,8 @@ bool Plan::crosses_write(const Op* load) const {
 
 bool Plan::worth_keeping(const Value* value) const {
   const ValuePlan& plan = of(value);
+  // A load through regular addresses is one of whole vectors; through addresses from memory, lane by lane.
+  if (plan.regular) return false;
   const Region* region = ir::home(value);
   bool in_loop = false;
   for (const Op* sink : plan.sinks)

@@ -18,6 +18,7 @@ struct ValuePlan {
   std::vector<const ir::Op*> sinks;  // the ops that read it, through other expressions or directly
   int last_use = -1;                 // position, in its home region, of the last op that holds a sink
   int cost = 0;                      // rough instructions per lane of the whole expression
+  bool regular = false;              // addresses or offsets that a base and a step along the lanes describe
   int lane_bytes = 1;                // of the widest arithmetic in it; i64 index arithmetic counts as 4
 };
 

@@ -4,6 +4,8 @@
 
 #include <tuple>
 
+#include "codegen/host/compile.h"
+#include "codegen/ir/parse.h"
 #include "tests/support/host_check.h"
 
 using namespace heddle;
@@ -117,4 +119,30 @@ kernel @product(%0: view<{0}, 2> const unit({1}), %1: view<{0}, 2> const unit({2
                                 {.second = false}) == "");
         }
       }
+}
+
+TEST_CASE("regular addresses that a loop uses again are no gathers") {
+  constexpr std::string_view kText = R"(
+kernel @touch(%0: ptr<f32>, %1: i64) dims(d0 = 64) {
+  %2 = constant 0 : i64
+  %3 = constant 3 : i64
+  %4 = constant 1 : i64
+  %5 = broadcast %0 : tile<ptr<f32>, d0>
+  %6 = broadcast %1 : tile<i64, d0>
+  %7 = arange : tile<i64, d0>
+  %8 = add %6, %7
+  %9 = pointer_add %5, %8
+  for_loop %2, %3, %4 {cuttable = 0} {
+  ^(%10: i64)
+    %11 = load %9
+    %12 = add %11, %11
+    store %9, %12
+    yield
+  }
+})";
+  CHECK(host_difference(kText, {HostArgument::pointer(70), HostArgument::number(6)}) == "");
+  const auto compiled =
+      codegen::host::compile_for(*ir::parse(kText), codegen::host::this_cpu(), /*want_text=*/true);
+  CHECK(compiled.llvm.find("insertelement") == std::string::npos);
+  CHECK(compiled.llvm.find("extractelement") == std::string::npos);
 }
