@@ -63,6 +63,9 @@ Cpu with_facts(Cpu cpu) {
     cpu.fma = cpu.round = true;
     cpu.half = triple.isAArch64();
   }
+#ifdef HEDDLE_TSAN
+  cpu.vector_bytes = 8;  // LLVM's pass sees accesses of up to 16 bytes, and i64 lanes take twice the width
+#endif
   return cpu;
 }
 
