@@ -39,7 +39,7 @@ kernel @move(%0: view<f32, 1> const unit(0), %1: view<f32, 1> unit(0), %2: i64, 
   %5 = add %4, %4
   store_view %1, %5, %3
 })";
-  for (const int64_t to : {40, 39, 41, 37, 43, 32, 48, 0, 80})
+  for (const int64_t to : {40, 39, 41, 37, 43, 32, 48, 0, 80, 110})
     CHECK(host_difference(kText, {shared_view({160}), shared_view({160}), HostArgument::number(40),
                                   HostArgument::number(to)}) == "");
   // The two views begin apart; the tile is cut at the end of one, then of the other.
@@ -105,7 +105,11 @@ kernel @views(%0: view<f32, 2> const, %1: view<f32, 2>) dims(d0 = 19, d1 = 23) {
   CHECK(host_difference(kViews, {shared_view({19, 23}), shared_view({19, 23})}) == "");
   CHECK(host_difference(kViews, {shared_view({18, 20}, {23, 1}), shared_view({19, 22}, {23, 1}, 24)}) == "");
   CHECK(host_difference(kViews, {shared_view({19, 23}, {23, -1}), shared_view({19, 23}, {-23, 1})}) == "");
-  // Rows that overlap each other inside the view that is read.
+  // Rows that overlap each other inside the view that is read, or written: all lanes of an element agree.
+  CHECK(host_difference(kViews, {shared_view({19, 23}, {1, 1}), shared_view({19, 23}, {1, 1})}) == "");
+  CHECK(host_difference(kViews, {shared_view({19, 23}, {0, 1}), shared_view({19, 23}, {0, 1})}) == "");
+  CHECK(host_difference(kViews, {shared_view({19, 23}, {2, 0}), shared_view({19, 23}, {2, 0})}) == "");
+  CHECK(host_difference(kViews, {shared_view({19, 23}, {1, 19}), shared_view({19, 23}, {1, 19})}) == "");
   CHECK(host_difference(kViews, {shared_view({19, 23}, {1, 1}), shared_view({19, 23})}) == "");
 }
 
