@@ -93,14 +93,13 @@ int main(int argc, char** argv) {
     const Schedule schedule = parse_schedule(text.c_str());
     const Schedule* chosen = text.empty() ? nullptr : &schedule;
     bool held = true;
-    for (int64_t size : sizes) {
-      held &= measure<f32>("f32", size, false, false, pairs, chosen, floor);
-      if (!transposes) continue;
-      held &= measure<f32>("f32", size, true, false, pairs, chosen, floor);
-      held &= measure<f32>("f32", size, false, true, pairs, chosen, floor);
-      held &= measure<f32>("f32", size, true, true, pairs, chosen, floor);
-      held &= measure<f64>("f64", size, false, false, pairs, chosen, floor);
-    }
+    for (int64_t size : sizes)
+      for (const bool tb : {false, true})
+        for (const bool ta : {false, true}) {
+          if ((ta || tb) && !transposes) continue;
+          held &= measure<f32>("f32", size, ta, tb, pairs, chosen, floor);
+          if (transposes) held &= measure<f64>("f64", size, ta, tb, pairs, chosen, 0);
+        }
     return held ? 0 : 1;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s\n", error.what());
