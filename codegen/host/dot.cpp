@@ -169,17 +169,17 @@ Packed pack_b(const Dot& d) {
   packed.bytes = packed.panel_bytes * (d.panels() + (d.rest_vectors() ? 1 : 0));
   packed.offset = e.scratch.take(packed.bytes);
   // Vector `v` of row k of a panel that is `vectors` wide.
-  auto store = [&](Index panel, int64_t vectors, int64_t v, Value* k, Value* value) {
+  auto store = [&](Index panel, int64_t vectors, Value* v, Value* k, Value* value) {
     auto& b = e.here();
-    Value* lane = b.CreateAdd(b.CreateMul(k, e.index(vectors * d.width)), e.index(v * d.width));
+    Value* lane = b.CreateAdd(b.CreateMul(k, e.index(vectors * d.width)), b.CreateMul(v, e.index(d.width)));
     Value* bytes = b.CreateAdd(b.CreateMul(panel.value, e.index(packed.panel_bytes)),
                                b.CreateMul(lane, e.index(d.bytes())));
     store_packed(d, packed.offset, bytes, value);
   };
   // The column where vector `v` of a panel begins.
-  auto column_of = [&](Index panel, int64_t v) {
+  auto column_of = [&](Index panel, Value* v) {
     auto& b = e.here();
-    return Index{b.CreateAdd(b.CreateMul(panel.value, e.index(d.panel())), e.index(v * d.width)),
+    return Index{b.CreateAdd(b.CreateMul(panel.value, e.index(d.panel())), b.CreateMul(v, e.index(d.width))),
                  int(e.levels.size()) - 1};
   };
   auto for_each_panel = [&](const std::function<void(Index, int64_t, int64_t)>& body) {
@@ -193,25 +193,25 @@ Packed pack_b(const Dot& d) {
     if (transposed) {
       // Along the operand's memory in the inner loop.
       for_each_panel([&](Index panel, int64_t vectors, int64_t columns) {
-        for (int64_t v = 0; v < vectors; ++v) {
+        in_steps(e, columns, d.width, [&](Index first, int64_t valid) {
+          Value* v = e.here().CreateUDiv(first.value, e.index(d.width));
           const Index column = column_of(panel, v);
-          const int64_t valid = std::min<int64_t>(d.width, columns - v * d.width);
           in_steps(e, d.k, d.width, [&](Index k, int64_t depth) {
             const std::vector<Value*> square = transposed_square(d, operand, k, depth, column, valid);
             for (int64_t i = 0; i < depth; ++i)
               store(panel, vectors, v, e.here().CreateAdd(k.value, e.index(i)), square[size_t(i)]);
           });
-        }
+        });
       });
       return;
     }
     e.loop(0, d.k, 1, [&](Index k) {
       for_each_panel([&](Index panel, int64_t vectors, int64_t columns) {
         for (int64_t v = 0; v < vectors; ++v) {
-          const Index column = column_of(panel, v);
+          const Index column = column_of(panel, e.index(v));
           Value* value = evaluate(e, operand, matrix_lanes(k, column, d.width, columns - v * d.width));
           e.here();
-          store(panel, vectors, v, k.value, convert(e, value, operand->type.element, d.type));
+          store(panel, vectors, e.index(v), k.value, convert(e, value, operand->type.element, d.type));
         }
       });
     });
