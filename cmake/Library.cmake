@@ -1,4 +1,4 @@
-# The library: two sets of objects, so that LLVM's headers are within reach of the two target folders only, and the
+# The library: two sets of objects, so that LLVM's headers are within reach of the targets' folders only, and the
 # shared library made of both.
 
 # What users may include; everything else is internal and not installed. Patterns, relative to the project.
@@ -14,8 +14,8 @@ file(GLOB heddle_sources CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}
   ${PROJECT_SOURCE_DIR}/dsl/*.cpp ${PROJECT_SOURCE_DIR}/codegen/*.cpp ${PROJECT_SOURCE_DIR}/codegen/*/*.cpp
   ${PROJECT_SOURCE_DIR}/runtime/*.cpp)
 set(heddle_llvm_sources ${heddle_sources})
-list(FILTER heddle_llvm_sources INCLUDE REGEX "^codegen/(host|nvptx)/")
-list(FILTER heddle_sources EXCLUDE REGEX "^codegen/(host|nvptx)/")
+list(FILTER heddle_llvm_sources INCLUDE REGEX "^codegen/(llvm|host|nvptx)/")
+list(FILTER heddle_sources EXCLUDE REGEX "^codegen/(llvm|host|nvptx)/")
 
 # <heddle/heddle.h> in the build tree forwards to the source; installed headers are laid out by cmake/Install.cmake.
 file(WRITE ${PROJECT_BINARY_DIR}/include/heddle/heddle.h.new "#include \"dsl/heddle.h\"\n")

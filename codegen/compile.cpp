@@ -6,6 +6,8 @@
 #include "codegen/interpret/interpret.h"
 #include "codegen/ir/print.h"
 #include "codegen/ir/verify.h"
+#include "codegen/machine/lower.h"
+#include "codegen/nvptx/nvptx.h"
 #include "codegen/passes/canonicalise.h"
 #include "codegen/passes/check_partial.h"
 #include "codegen/passes/expand_math.h"
@@ -66,9 +68,9 @@ std::unique_ptr<TracedKernel> TracedKernel::analyse(std::unique_ptr<ir::Function
   return std::make_unique<Traced>(std::move(raw));
 }
 
-std::unique_ptr<ir::Function> lower(const TracedKernel& kernel, const Schedule& schedule,
+std::unique_ptr<ir::Function> lower(const TracedKernel& kernel, const Schedule& schedule, Target target,
                                     Location schedule_where) {
-  check_schedule(kernel.function(), schedule, schedule_where);
+  check_schedule(kernel.function(), schedule, target, schedule_where);
   std::unique_ptr<ir::Function> lowered = lower_schedule(kernel.function(), schedule);
   expand_math(*lowered);
   canonicalise(*lowered);
@@ -100,6 +102,19 @@ std::string device_name() {
 
 std::string cache_key_text(const ir::Function& lowered) {
   return host_identity() + "\n" + ir::print(lowered);
+}
+
+std::unique_ptr<ir::Function> lower_gpu(const ir::Function& lowered, const Schedule& schedule,
+                                        const GpuTarget& target, Location schedule_where) {
+  return lower_to_machine(lowered, schedule, target, schedule_where);
+}
+
+GpuKernel compile_gpu(const ir::Function& program, const GpuTarget& target) {
+  return compile_ptx(program, target.sm);
+}
+
+std::string gpu_key_text(const ir::Function& program, const GpuTarget& target) {
+  return ptx_identity(target.sm) + "\n" + ir::print(program);
 }
 
 }  // namespace heddle::codegen

@@ -8,6 +8,7 @@
 
 #include "codegen/ir/ir.h"
 #include "codegen/ir/schedule.h"
+#include "codegen/target.h"
 
 namespace heddle::codegen {
 
@@ -28,11 +29,6 @@ struct ArgumentSlots {
   const int* first_slot;  // one a parameter
 };
 
-// The machine a schedule is chosen for.
-struct Machine {
-  int64_t concurrency = 1;  // workers that run at once
-};
-
 // The default rule: a pure function of the kernel, the problem's extents and the machine. `probe` is the
 // kernel traced with any binding of its dims. `reasons`, where not null, receives one line for each choice.
 Schedule default_schedule(const TracedKernel& probe, ArgumentSlots arguments, const Machine& machine,
@@ -49,7 +45,7 @@ WorkCount count_work(const TracedKernel& kernel, const Schedule& schedule, Argum
 
 // Refuses a schedule that can't be honoured, then applies it; the result is what targets compile, and its
 // printed text is the heart of the cache key. Throws Error (schedule).
-std::unique_ptr<ir::Function> lower(const TracedKernel& kernel, const Schedule& schedule,
+std::unique_ptr<ir::Function> lower(const TracedKernel& kernel, const Schedule& schedule, Target target,
                                     Location schedule_where);
 
 // A program ready to run on this machine.
@@ -70,5 +66,12 @@ Artifact compile(const ir::Function& lowered);            // for this CPU
 std::unique_ptr<Program> load(const Artifact& artifact);  // throws Error for code that does not load
 std::string device_name();                                // "AMD EPYC 7763 (znver3)"
 std::string cache_key_text(const ir::Function& lowered);  // everything the artifact depends on, readable
+
+// The machine program of a lowered kernel; its printed text, with gpu_identity(), is the heart of the cache
+// key. Throws Error (schedule) with numbers where it needs more than the device has.
+std::unique_ptr<ir::Function> lower_gpu(const ir::Function& lowered, const Schedule& schedule,
+                                        const GpuTarget& target, Location schedule_where);
+GpuKernel compile_gpu(const ir::Function& program, const GpuTarget& target);
+std::string gpu_key_text(const ir::Function& program, const GpuTarget& target);
 
 }  // namespace heddle::codegen

@@ -92,7 +92,8 @@ void make(const KernelSource& source, Variant& variant, Location where) {
     thread_report.trace_ms += milliseconds_since(start);
     return;
   }
-  std::unique_ptr<ir::Function> lowered = codegen::lower(*traced, variant.schedule, where);
+  std::unique_ptr<ir::Function> lowered =
+      codegen::lower(*traced, variant.schedule, codegen::Target::cpu, where);
   thread_report.trace_ms += milliseconds_since(start);
   const Clock::time_point compile_start = Clock::now();
   variant.program = variant.device == Device::cpu() ? compile_cached(source, *lowered)

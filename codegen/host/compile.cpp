@@ -7,8 +7,8 @@
 
 #include "codegen/host/control.h"
 #include "codegen/host/emitter.h"
-#include "codegen/host/llvm_errors.h"
 #include "codegen/host/object.h"
+#include "codegen/llvm/errors.h"
 
 namespace heddle::codegen {
 

@@ -5,9 +5,9 @@
 //   C  a scratch tile, row-major
 #include "codegen/host/control.h"
 #include "codegen/host/evaluate.h"
-#include "codegen/host/lane_ops.h"
 #include "codegen/host/micro_kernel.h"
 #include "codegen/ir/check.h"
+#include "codegen/llvm/lane_ops.h"
 
 namespace heddle::codegen::host {
 

@@ -21,7 +21,10 @@ size_t Level::Hash::operator()(const Key& key) const {
 }
 
 Emitter::Emitter(const ir::Function& function, const Cpu& cpu, llvm::Module& module)
-    : function(function), cpu(cpu), plan(function), module(module), builder(module.getContext()) {}
+    : LaneBuilder(module, {.fma = cpu.fma, .half = cpu.half, .round = cpu.round}),
+      function(function),
+      cpu(cpu),
+      plan(function) {}
 
 llvm::IRBuilder<>& Emitter::at(int level) {
   builder.SetInsertPoint(levels[level].block);
@@ -56,19 +59,6 @@ llvm::Function* Emitter::new_function(const std::string& name, const std::vector
 
 llvm::Type* Emitter::scalar_type(const ir::Type& type) {
   return type.kind == ir::Type::Kind::pointer ? builder.getPtrTy() : element_type(type.element);
-}
-
-llvm::Type* Emitter::element_type(DType type) {
-  switch (type) {
-    case DType::i1: return builder.getInt1Ty();
-    case DType::f32: return builder.getFloatTy();
-    case DType::f64: return builder.getDoubleTy();
-    default: return builder.getIntNTy(unsigned(bit_width(type)));
-  }
-}
-
-llvm::Type* Emitter::memory_type(DType type) {
-  return type == DType::i1 ? builder.getInt8Ty() : element_type(type);
 }
 
 llvm::Type* Emitter::lanes_type(llvm::Type* element, int width) {

@@ -17,6 +17,7 @@
 #include "codegen/host/plan.h"
 #include "codegen/host/scratch.h"
 #include "codegen/ir/ir.h"
+#include "codegen/llvm/lane_builder.h"
 
 namespace heddle::codegen::host {
 
@@ -73,14 +74,12 @@ struct Owned {
   Tile tile;
 };
 
-struct Emitter {
+struct Emitter : LaneBuilder {
   Emitter(const ir::Function& function, const Cpu& cpu, llvm::Module& module);
 
   const ir::Function& function;
   const Cpu& cpu;
   const Plan plan;
-  llvm::Module& module;
-  llvm::IRBuilder<> builder;
   llvm::Function* entry = nullptr;
   llvm::Value* scratch_base = nullptr;
   llvm::Value* work = nullptr;
@@ -116,8 +115,6 @@ struct Emitter {
 
   // Constants and types.
   llvm::ConstantInt* index(int64_t value) { return builder.getInt64(uint64_t(value)); }
-  llvm::Type* element_type(DType type);                    // as held in registers and (but for i1) in memory
-  llvm::Type* memory_type(DType type);                     // i8 for i1
   llvm::Type* lanes_type(llvm::Type* element, int width);  // the element itself for width 1
   llvm::Value* splat(llvm::Value* value, int width);
   llvm::Constant* lane_numbers(int width);  // i64: 0, 1, ... width-1

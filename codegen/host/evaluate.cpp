@@ -1,7 +1,7 @@
 #include "codegen/host/evaluate.h"
 
-#include "codegen/host/lane_ops.h"
 #include "codegen/ir/fail.h"
+#include "codegen/llvm/lane_ops.h"
 
 namespace heddle::codegen::host {
 

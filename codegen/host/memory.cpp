@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "codegen/host/lane_ops.h"
+#include "codegen/llvm/lane_ops.h"
 
 namespace heddle::codegen::host {
 

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "codegen/host/lane_ops.h"
+#include "codegen/llvm/lane_ops.h"
 
 namespace heddle::codegen::host {
 

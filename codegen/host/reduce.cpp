@@ -6,7 +6,7 @@
 
 #include "codegen/host/control.h"
 #include "codegen/host/evaluate.h"
-#include "codegen/host/lane_ops.h"
+#include "codegen/llvm/lane_ops.h"
 
 namespace heddle::codegen::host {
 
@@ -25,7 +25,7 @@ struct Reduction {
   Tile result;
   ir::Type result_type;
 
-  Value* combine(Value* a, Value* b) const { return host::combine(e, kind, element, a, b); }
+  Value* combine(Value* a, Value* b) const { return codegen::combine(e, kind, element, a, b); }
 };
 
 // Vectors held in scratch memory, `width` lanes each.

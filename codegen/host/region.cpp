@@ -3,8 +3,8 @@
 
 #include "codegen/host/control.h"
 #include "codegen/host/evaluate.h"
-#include "codegen/host/lane_ops.h"
 #include "codegen/ir/fail.h"
+#include "codegen/llvm/lane_ops.h"
 
 namespace heddle::codegen::host {
 

@@ -94,6 +94,70 @@ std::string check_pointers(const Value* pointers) {
   return {};
 }
 
+// Ops of machine programs.
+std::string check_buffer(const Op& op, size_t operand) {
+  const Type& type = op.operands[operand]->type;
+  if (type.kind != Type::Kind::shared)
+    return fmt::format("a shared buffer is expected, not {}", to_string(type));
+  if (!is_index(op.operands[operand + 1])) return "a buffer's slot is an i64 scalar";
+  return {};
+}
+
+std::string check_machine(const Op& op) {
+  switch (op.code) {
+    case Opcode::shared_buffer: {
+      const Type& type = op.results[0]->type;
+      if (type.kind != Type::Kind::shared || type.rank < 1) return "shared_buffer gives a shared<...>";
+      const int64_t fast = op.attribute(3);
+      if (fast < 0 || fast >= type.rank)
+        return fmt::format("a buffer of rank {} has no axis {}", int(type.rank), fast);
+      if (op.attribute(0) < 0 || op.attribute(0) % 16 || op.attribute(2) % 16 || op.attribute(1) < 1 ||
+          op.attribute(2) < type.extents[size_t(fast)].value * size_bytes(type.element))
+        return "a buffer starts at a multiple of 16 bytes, has slots, and rows that fit their pitch, a "
+               "multiple of 16";
+      return {};
+    }
+    case Opcode::copy_async: {
+      if (std::string message = check_buffer(op, 1); !message.empty()) return message;
+      const Type &view = op.operands[0]->type, &buffer = op.operands[1]->type;
+      if (view.kind != Type::Kind::view || view.element != buffer.element || buffer.rank != 2 ||
+          view.rank < 2 || op.operands.size() != size_t(3 + view.rank))
+        return "copy_async takes a view, a buffer of rank 2 of its elements, a slot and an offset for each "
+               "axis";
+      for (size_t i = 3; i < op.operands.size(); ++i)
+        if (!is_index(op.operands[i])) return "offsets into a view are i64 scalars";
+      for (int axis = 0; axis < 2; ++axis)
+        if (op.attribute(axis) < 1 || op.attribute(axis) > buffer.extents[size_t(axis)].value)
+          return "copy_async's tile does not fit the buffer";
+      return {};
+    }
+    case Opcode::store_shared: {
+      if (std::string message = check_buffer(op, 1); !message.empty()) return message;
+      const Type &value = op.operands[0]->type, &buffer = op.operands[1]->type;
+      if (!value.is_tile() || value.element != buffer.element || value.rank != buffer.rank)
+        return fmt::format("store_shared puts a tile into a buffer of its kind, not {} into {}",
+                           to_string(value), to_string(buffer));
+      return {};
+    }
+    case Opcode::load_shared: {
+      if (std::string message = check_buffer(op, 0); !message.empty()) return message;
+      const Type &value = op.results[0]->type, &buffer = op.operands[0]->type;
+      if (!value.is_tile() || value.element != buffer.element || value.rank != buffer.rank)
+        return fmt::format("load_shared can't take {} from {}", to_string(value), to_string(buffer));
+      return {};
+    }
+    case Opcode::mma:
+      for (const size_t i : {0, 2})
+        if (std::string message = check_buffer(op, i); !message.empty()) return message;
+      if (op.operands[0]->type.rank != 2 || op.operands[2]->type.rank != 2 ||
+          op.operands[0]->type.element != op.operands[2]->type.element || !op.operands[4]->type.is_tile() ||
+          op.results[0]->type != op.operands[4]->type)
+        return "mma multiplies two buffers of rank 2 onto an accumulator";
+      return {};
+    default: return {};
+  }
+}
+
 // Rules beyond what infer() says, for ops outside the elementwise rows.
 std::string check_structured(const Op& op) {
   auto operand = [&](int i) -> const Type& { return op.operands[i]->type; };
@@ -268,6 +332,7 @@ std::string check(const Op& op) {
   if (row.elementwise)
     if (std::string message = check_elementwise(row, op); !message.empty()) return message;
   if (std::string message = check_structured(op); !message.empty()) return message;
+  if (std::string message = check_machine(op); !message.empty()) return message;
 
   // Ops whose result follows from the operands: it must be that one, and there must be one.
   switch (op.code) {
@@ -276,7 +341,10 @@ std::string check(const Op& op) {
     case Opcode::cast:
     case Opcode::bitcast:
     case Opcode::broadcast:
-    case Opcode::load_view: return {};
+    case Opcode::load_view:
+    case Opcode::shared_buffer:
+    case Opcode::load_shared:
+    case Opcode::mma: return {};
     default: break;
   }
   if (row.results != 1) return {};

@@ -117,6 +117,10 @@ std::unique_ptr<Function> clone(const Function& function) {
   auto copy = std::make_unique<Function>();
   copy->name = function.name;
   copy->dims = function.dims;
+  copy->layouts = function.layouts;
+  copy->warps = function.warps;
+  copy->ctas = function.ctas;
+  copy->shared_bytes = function.shared_bytes;
   ValueMap map;
   for (const Parameter& parameter : function.parameters)
     map[parameter.value] =

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "codegen/ir/layout.h"
 #include "codegen/ir/location.h"
 #include "codegen/ir/type.h"
 
@@ -115,6 +116,11 @@ class Function {
   std::vector<Dim> dims;
   std::vector<Parameter> parameters;
   Region body;  // parameters are its arguments
+  // Machine programs only.
+  std::vector<Layout> layouts;  // what Type::layout names
+  int warps = 0;                // of a CTA; 0 = not a machine program
+  int ctas = 1;                 // on a multiprocessor, at least: what registers are allotted for
+  int64_t shared_bytes = 0;     // of a CTA
 
   Function() = default;
   Function(Function&&) = delete;

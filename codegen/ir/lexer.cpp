@@ -73,7 +73,7 @@ void Lexer::advance() {
     while (i < rest_.size() && rest_[i] != '"' && rest_[i] != '\n') i += rest_[i] == '\\' ? 2 : 1;
     if (i >= rest_.size() || rest_[i] != '"') fail_at(line_, "a string lacks its closing quote");
     cut(Token::Kind::string, 1, i - 1, 1);
-  } else if (std::string_view("(){}<>,:=^@").find(c) != std::string_view::npos) {
+  } else if (std::string_view("(){}<>,:=^@#-").find(c) != std::string_view::npos) {
     cut(Token::Kind::punctuation, 0, 1);
   } else {
     fail_at(line_, fmt::format("'{}' begins no token", shown(rest_.substr(0, 1))));

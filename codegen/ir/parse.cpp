@@ -51,7 +51,15 @@ class Parser {
     function_->name = unquoted(lexer_.take());
     parameters();
     dims();
+    if (lexer_.accept("warps")) {
+      function_->warps = int(integer("the number of warps"));
+      lexer_.expect("ctas");
+      function_->ctas = int(integer("CTAs of a multiprocessor"));
+      lexer_.expect("shared");
+      function_->shared_bytes = integer("bytes of shared memory");
+    }
     lexer_.expect("{");
+    layouts();
     while (!lexer_.accept("}")) op(function_->body);
     if (lexer_.peek().kind != Token::Kind::end) lexer_.fail_expected("the end of the text");
     if (const auto fault = find_fault(*function_)) {
@@ -126,6 +134,11 @@ class Parser {
         Lexer::fail_at(lexer_.peek().line, fmt::format("a view's rank is 1 to {}, not {}", kMaxRank, rank));
       result.rank = uint8_t(rank);
       lexer_.expect(">");
+    } else if (lexer_.accept("shared")) {
+      result.kind = Type::Kind::shared;
+      lexer_.expect("<");
+      result.element = dtype();
+      extents(result);
     } else if (lexer_.at("tile") || lexer_.at("var")) {
       const bool variable = lexer_.take().text == "var";
       if (variable) result.kind = Type::Kind::variable;
@@ -140,6 +153,13 @@ class Parser {
       }
       if (!variable && !lexer_.at(",")) lexer_.fail_expected("',' and the tile's extents");
       extents(result);
+      if (!variable && lexer_.accept("#")) {
+        const int64_t layout = integer("a layout's number");
+        if (layout < 0 || layout >= int64_t(function_->layouts.size()) ||
+            function_->layouts[size_t(layout)].rank != result.rank)
+          Lexer::fail_at(lexer_.peek().line, fmt::format("there is no layout {} of this rank", layout));
+        result.layout = int16_t(layout);
+      }
     } else {
       result.element = dtype();
     }
@@ -178,6 +198,54 @@ class Parser {
       function_->dims.push_back({.name = std::move(name), .value = integer("the dim's number")});
     } while (lexer_.accept(","));
     lexer_.expect(")");
+  }
+
+  // "layout 0 = registers 1.0 lanes 1.1 - ... warps ... repeat 1 2", as to_string(Layout) writes them.
+  void layouts() {
+    while (lexer_.accept("layout")) {
+      if (integer("the layout's number") != int64_t(function_->layouts.size()))
+        lexer_.fail_expected(fmt::format("'layout {}'", function_->layouts.size()));
+      lexer_.expect("=");
+      Layout layout;
+      lexer_.expect("registers");
+      layout.registers = bits();
+      lexer_.expect("lanes");
+      layout.lanes = bits();
+      lexer_.expect("warps");
+      layout.warps = bits();
+      lexer_.expect("repeat");
+      while (lexer_.peek().kind == Token::Kind::number) {
+        if (layout.rank == kMaxRank) lexer_.fail_expected(fmt::format("at most {} axes", kMaxRank));
+        const int64_t repeat = integer("a repeat");
+        if (repeat < 1) lexer_.fail_expected("a positive repeat");
+        layout.repeat[size_t(layout.rank++)] = repeat;
+      }
+      for (const std::vector<Layout::Bit>* list : {&layout.registers, &layout.lanes, &layout.warps})
+        for (const Layout::Bit& bit : *list)
+          if (bit.axis >= layout.rank)
+            Lexer::fail_at(lexer_.peek().line, "a bit moves an axis that is not there");
+      if (layout.lanes.size() != Layout::kLaneBits)
+        Lexer::fail_at(lexer_.peek().line, "lanes have five bits");
+      function_->layouts.push_back(std::move(layout));
+    }
+  }
+
+  std::vector<Layout::Bit> bits() {
+    std::vector<Layout::Bit> list;
+    for (;;) {
+      if (lexer_.accept("-")) {
+        list.emplace_back();
+        continue;
+      }
+      if (lexer_.peek().kind != Token::Kind::number) return list;
+      const std::string_view text = lexer_.take().text;
+      const size_t dot = text.find('.');
+      const auto axis = number<int>(text.substr(0, dot));
+      const auto shift = dot == text.npos ? std::nullopt : number<int>(text.substr(dot + 1));
+      if (!axis || !shift || *axis < 0 || *axis >= kMaxRank || *shift < 0 || *shift > 31)
+        lexer_.fail_expected("a bit as in '1.3': axis 1 by 2^3");
+      list.push_back({int8_t(*axis), int8_t(*shift)});
+    }
   }
 
   Token value_name() {

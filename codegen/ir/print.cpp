@@ -57,7 +57,12 @@ class Printer {
     out_ += ')';
     for (size_t i = 0; i < function.dims.size(); ++i)
       append("{}d{} = {}", i ? ", " : " dims(", i, function.dims[i].value);
-    out_ += function.dims.empty() ? " {\n" : ") {\n";
+    if (!function.dims.empty()) out_ += ')';
+    if (function.warps)
+      append(" warps {} ctas {} shared {}", function.warps, function.ctas, function.shared_bytes);
+    out_ += " {\n";
+    for (size_t i = 0; i < function.layouts.size(); ++i)
+      append("  layout {} = {}\n", i, to_string(function.layouts[i]));
     ops(function.body, 1);
     out_ += "}\n";
     return std::move(out_);

@@ -23,6 +23,12 @@ Type Type::with_kind(Kind new_kind) const {
   return copy;
 }
 
+Type Type::with_layout(int16_t new_layout) const {
+  Type copy = *this;
+  copy.layout = new_layout;
+  return copy;
+}
+
 bool same_shape(const Type& a, const Type& b) {
   if (a.rank != b.rank) return false;
   for (int i = 0; i < a.rank; ++i)
@@ -46,13 +52,16 @@ std::string to_string(const Type& type) {
   for (int i = 0; i < type.rank && type.kind != Type::Kind::view; ++i)
     shape += ", " + to_string(type.extents[i]);
   const char* element = heddle::to_string(type.element);
+  const std::string layout = type.layout >= 0 ? fmt::format("#{}", type.layout) : std::string();
   switch (type.kind) {
     case Type::Kind::none: return "none";
+    case Type::Kind::shared: return fmt::format("shared<{}{}>", element, shape);
     case Type::Kind::view: return fmt::format("view<{}, {}>", element, int(type.rank));
     case Type::Kind::variable: return fmt::format("var<{}{}>", element, shape);
     case Type::Kind::pointer:
-      return type.rank ? fmt::format("tile<ptr<{}>{}>", element, shape) : fmt::format("ptr<{}>", element);
-    case Type::Kind::data: return type.rank ? fmt::format("tile<{}{}>", element, shape) : element;
+      return type.rank ? fmt::format("tile<ptr<{}>{}>{}", element, shape, layout)
+                       : fmt::format("ptr<{}>", element);
+    case Type::Kind::data: return type.rank ? fmt::format("tile<{}{}>{}", element, shape, layout) : element;
   }
   return "?";
 }

@@ -25,6 +25,7 @@ const char* forbidden(Opcode code, Level level) {
     case Opcode::tanh:
     case Opcode::erf:
     case Opcode::sigmoid: return level >= Level::expanded ? "expand_math" : nullptr;
+    case Opcode::dot: return level >= Level::machine ? "the lowering to a machine program" : nullptr;
     default: return nullptr;
   }
 }
@@ -121,6 +122,8 @@ class Verifier {
     const char* name = info(op.code).name;
     if (const char* pass = forbidden(op.code, level_))
       return complain(&op, "{} should be gone after {}", name, pass);
+    if (op.code >= Opcode::shared_buffer && function_.warps == 0)
+      return complain(&op, "{} belongs to machine programs", name);
     for (size_t i = 0; i < op.operands.size(); ++i) {
       if (!op.operands[i]) return complain(&op, "operand {} of {} is missing", i, name);
       if (!visible_.count(op.operands[i]))

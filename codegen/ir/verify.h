@@ -15,6 +15,7 @@ enum class Level : uint8_t {
   tile,       // after promote_variables: no variables
   scheduled,  // after the schedule pass: nor tile_id, program_id
   expanded,   // after expand_math: nor functions without an expression in ops.def
+  machine,    // a machine program: no dots; layouts agree (codegen/machine/verify.h)
 };
 
 struct Fault {

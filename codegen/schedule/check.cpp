@@ -1,4 +1,6 @@
 // check_schedule: what this version honours, and why it refuses the rest.
+#include <algorithm>
+
 #include "codegen/ir/fail.h"
 #include "codegen/schedule/lower.h"
 
@@ -28,8 +30,23 @@ const Op* first_program_id(const ir::Function& function) {
   return found;
 }
 
+void check_gpu_fields(const ir::Function& function, const Schedule& schedule, Location where) {
+  const int64_t warps = schedule.warps.warps, ctas = schedule.warps.ctas_per_sm,
+                stages = schedule.loads.stages;
+  if (warps < 0 || warps > 32 || (warps & (warps - 1)) != 0)
+    refuse(function, where,
+           fmt::format("warps=uniform with {} warps; a CTA has 1, 2, 4, 8, 16 or 32", warps));
+  if (ctas < 0 || ctas * std::max<int64_t>(warps, 1) > 64)
+    refuse(function, where,
+           fmt::format("{} CTAs of {} warps on a multiprocessor, which holds 64 warps", ctas, warps));
+  if (stages < 0 || stages > 16)
+    refuse(function, where,
+           fmt::format("loads with {} stages; 1 to 16 are possible, 0 lets the rule choose", stages));
+}
+
 // Fields whose engines do not exist yet: refused by name, never ignored.
-void refuse_fields_of_the_future(const ir::Function& function, const Schedule& schedule, Location where) {
+void refuse_fields_of_the_future(const ir::Function& function, const Schedule& schedule, Target target,
+                                 Location where) {
   const Schedule standard;
   auto require = [&](bool is_default, const char* what) {
     require_default(is_default, function, where, what);
@@ -40,9 +57,14 @@ void refuse_fields_of_the_future(const ir::Function& function, const Schedule& s
   require(schedule.order.kind != Order::Kind::serpentine, "order=serpentine");
   require(schedule.order.kind != Order::Kind::hilbert, "order=hilbert");
   require(schedule.order.raster == Raster::along_rows, "a raster along columns");
-  require(schedule.loads == standard.loads, "loads");
   require(schedule.warps.kind != Warps::Kind::warp_specialize, "warps=warp_specialize");
-  require(schedule.warps == standard.warps, "warps=uniform");
+  require(schedule.loads.engine != Engine::tma, "loads through tma");
+  if (target == Target::cpu) {
+    require(schedule.loads == standard.loads, "loads");
+    require(schedule.warps == standard.warps, "warps=uniform");
+  } else {
+    check_gpu_fields(function, schedule, where);
+  }
   require(schedule.cluster == standard.cluster, "cluster");
   require(schedule.epilogue == standard.epilogue, "epilogue");
   require(!schedule.swap_ab, "swap_ab");
@@ -51,8 +73,8 @@ void refuse_fields_of_the_future(const ir::Function& function, const Schedule& s
 
 }  // namespace
 
-void check_schedule(const ir::Function& function, const Schedule& schedule, Location where) {
-  refuse_fields_of_the_future(function, schedule, where);
+void check_schedule(const ir::Function& function, const Schedule& schedule, Target target, Location where) {
+  refuse_fields_of_the_future(function, schedule, target, where);
   // data_parallel and persistent walk every reduction in one chain, so they keep each of the other contracts.
   if (schedule.numerics.kind == Numerics::Kind::chunks)
     require_default(false, function, where, "numerics=chunks");

@@ -24,9 +24,15 @@ using ir::Opcode;
 // Tile of a dot on the CPU: operand panels and accumulator of 128 x 128 x 256 f32 take 320 KiB, which a
 // second-level cache of 512 KiB holds; fewer steps of K load and store the accumulator more often
 // (docs/performance.md).
-constexpr int64_t kDotM = 128, kDotN = 128, kDotK = 256;
-// From here on there are tiles enough for every worker at twice the rows and columns, and the operands, which
-// no cache holds any more, are packed half as often.
+struct DotTile {
+  int64_t m, n, k;
+};
+constexpr DotTile kCpuDot{128, 128, 256};
+// On a GPU: operands of the tensor cores in a ring of stages; parts of 64 x 64 for each of four warps. Types
+// that are multiplied by chains of fma take smaller ones, to leave registers for addresses.
+constexpr DotTile kGpuDot{128, 128, 32}, kGpuDotFma{64, 64, 16}, kGpuDotF64{64, 32, 16};
+// On a CPU, from here on there are tiles enough for every worker at twice the rows and columns, and the
+// operands, which no cache holds any more, are packed half as often.
 constexpr int64_t kDotLarge = 2048;
 // Where the problem has few rows or columns, most of a 128-wide tile would be padding.
 constexpr int64_t kDotSmall = 32;
@@ -127,15 +133,25 @@ int64_t cover(int64_t extent) {
   return (extent + step - 1) / step * step;
 }
 
+DotTile dot_tile(const Op& dot, Target target) {
+  if (target == Target::cpu) return kCpuDot;
+  if (dot.results[0]->type.element == DType::f64) return kGpuDotF64;
+  const DType operand = dot.operands[0]->type.element;
+  return operand == DType::f16 || operand == DType::bf16 ? kGpuDot : kGpuDotFma;
+}
+
 class Rule {
  public:
-  Rule(const ir::Function& function, ArgumentSlots arguments, std::string* reasons)
-      : function_(function), arguments_(arguments), reasons_(reasons), roles_(function) {}
+  Rule(const ir::Function& function, ArgumentSlots arguments, const Machine& machine, std::string* reasons)
+      : function_(function), arguments_(arguments), machine_(machine), reasons_(reasons), roles_(function) {}
 
   Schedule choose() {
     for (size_t dim = 0; dim < function_.dims.size(); ++dim) bind(int(dim));
-    say("work=data_parallel: on a CPU a tile's worker costs less than a persistent worker's bookkeeping "
-        "saves");
+    if (machine_.target == Target::cpu)
+      say("work=data_parallel: on a CPU a tile's worker costs less than a persistent worker's bookkeeping "
+          "saves");
+    else
+      say("work=data_parallel: one CTA a tile; the hardware deals them out as multiprocessors fall free");
     return schedule_;
   }
 
@@ -143,9 +159,10 @@ class Rule {
   void bind(int dim) {
     const Role& role = roles_[size_t(dim)];
     switch (role.kind) {
-      case Role::dot_m: return bind_dot(dim, kDotM, "rows of a dot");
-      case Role::dot_n: return bind_dot(dim, kDotN, "columns of a dot");
-      case Role::dot_k: return set(dim, kDotK, "the length of a dot's step");
+      case Role::dot_m: return bind_dot(dim, dot_tile(*role.where, machine_.target).m, "rows of a dot");
+      case Role::dot_n: return bind_dot(dim, dot_tile(*role.where, machine_.target).n, "columns of a dot");
+      case Role::dot_k:
+        return set(dim, dot_tile(*role.where, machine_.target).k, "the length of a dot's step");
       case Role::cover: return bind_cover(dim, role);
       case Role::block_outer: return set(dim, kBlockRows, "rows of an elementwise tile");
       case Role::block_inner: return bind_block(dim);
@@ -157,7 +174,7 @@ class Rule {
     const std::optional<int64_t> extent = walked_extent(function_, dim, arguments_);
     if (extent && *extent <= kDotSmall)
       set(dim, kDotSmall, fmt::format("{}, and there are only {}", what, *extent));
-    else if (extent && *extent >= kDotLarge)
+    else if (machine_.target == Target::cpu && extent && *extent >= kDotLarge)
       set(dim, 2 * usual, fmt::format("{}, of which there are {}", what, *extent));
     else
       set(dim, usual, what);
@@ -189,6 +206,7 @@ class Rule {
 
   const ir::Function& function_;
   ArgumentSlots arguments_;
+  const Machine& machine_;
   std::string* reasons_;
   Roles roles_;
   Schedule schedule_;
@@ -196,7 +214,7 @@ class Rule {
 
 }  // namespace
 
-Schedule default_schedule(const TracedKernel& probe, ArgumentSlots arguments, const Machine&,
+Schedule default_schedule(const TracedKernel& probe, ArgumentSlots arguments, const Machine& machine,
                           std::string* reasons) {
   const ir::Function& function = probe.function();
   if (!work_space(function) && !function.dims.empty())
@@ -207,7 +225,7 @@ Schedule default_schedule(const TracedKernel& probe, ArgumentSlots arguments, co
              "{{{} = 1024}}}})",
              function.name, function.dims[0].name);
     });
-  return Rule(function, arguments, reasons).choose();
+  return Rule(function, arguments, machine, reasons).choose();
 }
 
 }  // namespace heddle::codegen

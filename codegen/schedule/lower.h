@@ -9,6 +9,7 @@
 
 #include "codegen/ir/ir.h"
 #include "codegen/ir/schedule.h"
+#include "codegen/target.h"
 
 namespace heddle::codegen {
 
@@ -17,7 +18,8 @@ enum WorkParam : int64_t { kWorkers, kGridX, kGridY, kGridZ, kGroup, kWorkParamC
 
 // Refuses, by name and reason, what can't be honoured; `schedule_where` is blamed where no line of the kernel
 // is. Throws Error (schedule).
-void check_schedule(const ir::Function& function, const Schedule& schedule, Location schedule_where);
+void check_schedule(const ir::Function& function, const Schedule& schedule, Target target,
+                    Location schedule_where);
 
 // `function` is canonical tile IR; the result holds neither tile_id nor program_id.
 std::unique_ptr<ir::Function> lower_schedule(const ir::Function& function, const Schedule& schedule);

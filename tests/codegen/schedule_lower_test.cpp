@@ -90,7 +90,7 @@ TEST_CASE("every tile exactly once, in the order asked for, for each work, order
     if (is_persistent) schedule.work = persistent{.workers = workers};
 
     const auto kernel = counting_kernel(rank);
-    check_schedule(*kernel, schedule, {});
+    check_schedule(*kernel, schedule, Target::cpu, {});
     const auto lowered = lower_schedule(*kernel, schedule);
     std::vector<int64_t> out(size_t(tiles), 0), by(size_t(tiles), -1);
     const std::vector<int64_t> slots = slots_of(out, by, extents);
@@ -114,7 +114,7 @@ namespace {
 
 std::string refusal(const ir::Function& function, const Schedule& schedule) {
   try {
-    check_schedule(function, schedule, {"here.cpp", 3});
+    check_schedule(function, schedule, Target::cpu, {"here.cpp", 3});
   } catch (const Error& error) {
     CHECK(error.kind() == ErrorKind::schedule);
     return error.message();

@@ -34,9 +34,9 @@ allow samples "$public_pattern"
 allow bench "$public_pattern"
 
 # LLVM's headers: in the folders of the two targets that use it.
-llvm=$(grep -rnE '^ *# *include +["<]llvm(-c)?/' --include=*.h --include=*.cpp . | grep -vE '^\./(codegen/(host|nvptx)|build[^/]*)/' || true)
+llvm=$(grep -rnE '^ *# *include +["<]llvm(-c)?/' --include=*.h --include=*.cpp . | grep -vE '^\./(codegen/(llvm|host|nvptx)|build[^/]*)/' || true)
 if [[ -n $llvm ]]; then
-  echo "LLVM's headers outside codegen/host and codegen/nvptx:" >&2
+  echo "LLVM's headers outside codegen/llvm, codegen/host and codegen/nvptx:" >&2
   echo "$llvm" >&2
   failed=1
 fi

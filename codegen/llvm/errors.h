@@ -9,7 +9,7 @@ namespace llvm {
 class LLVMContext;
 }
 
-namespace heddle::codegen::host {
+namespace heddle::codegen {
 
 // While one lives, fatal errors of LLVM on this thread become Error(compile) naming `kernel`.
 class LlvmErrors {
@@ -25,4 +25,4 @@ class LlvmErrors {
   const std::string* previous_;
 };
 
-}  // namespace heddle::codegen::host
+}  // namespace heddle::codegen

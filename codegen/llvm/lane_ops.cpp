@@ -1,11 +1,11 @@
-#include "codegen/host/lane_ops.h"
+#include "codegen/llvm/lane_ops.h"
 
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/Module.h>
 
 #include "codegen/ir/fail.h"
 
-namespace heddle::codegen::host {
+namespace heddle::codegen {
 
 using ir::Opcode;
 using llvm::Value;
@@ -49,20 +49,20 @@ Value* rint_by_addition(llvm::IRBuilder<>& b, Value* x) {
   return b.CreateSelect(fraction, rounded, x);
 }
 
-Value* round_nearest(Emitter& e, Value* x) {
-  if (e.cpu.round) return e.builder.CreateUnaryIntrinsic(llvm::Intrinsic::rint, x);
+Value* round_nearest(LaneBuilder& e, Value* x) {
+  if (e.has.round) return e.builder.CreateUnaryIntrinsic(llvm::Intrinsic::rint, x);
   return rint_by_addition(e.builder, x);
 }
 
-Value* round_down(Emitter& e, Value* x) {
+Value* round_down(LaneBuilder& e, Value* x) {
   auto& b = e.builder;
-  if (e.cpu.round) return b.CreateUnaryIntrinsic(llvm::Intrinsic::floor, x);
+  if (e.has.round) return b.CreateUnaryIntrinsic(llvm::Intrinsic::floor, x);
   Value* nearest = rint_by_addition(b, x);
   Value* less = b.CreateFSub(nearest, llvm::ConstantFP::get(x->getType(), 1));
   return b.CreateSelect(b.CreateFCmpOGT(nearest, x), less, nearest);
 }
 
-Value* float_op(Emitter& e, Opcode code, const std::vector<Value*>& x) {
+Value* float_op(LaneBuilder& e, Opcode code, const std::vector<Value*>& x) {
   auto& b = e.builder;
   switch (code) {
     case Opcode::add: return b.CreateFAdd(x[0], x[1]);
@@ -85,12 +85,12 @@ Value* float_op(Emitter& e, Opcode code, const std::vector<Value*>& x) {
     case Opcode::rint: return round_nearest(e, x[0]);
     default:
       fail(ErrorKind::internal, {},
-           "the host target was given the op {} on floats, which must be expanded before",
+           "code generation was given the op {} on floats, which must be expanded before",
            ir::info(code).name);
   }
 }
 
-Value* integer_op(Emitter& e, Opcode code, const std::vector<Value*>& x) {
+Value* integer_op(LaneBuilder& e, Opcode code, const std::vector<Value*>& x) {
   auto& b = e.builder;
   const unsigned width = x[0]->getType()->getScalarSizeInBits();
   switch (code) {
@@ -129,7 +129,7 @@ Value* integer_op(Emitter& e, Opcode code, const std::vector<Value*>& x) {
     case Opcode::gt: return b.CreateICmpSGT(x[0], x[1]);
     case Opcode::ge: return b.CreateICmpSGE(x[0], x[1]);
     default:
-      fail(ErrorKind::internal, {}, "the host target was given the op {} on integers, which has no meaning",
+      fail(ErrorKind::internal, {}, "code generation was given the op {} on integers, which has no meaning",
            ir::info(code).name);
   }
 }
@@ -177,7 +177,7 @@ Value* narrow_extremum(llvm::IRBuilder<>& b, bool max, DType type, Value* x, Val
 }
 
 // f64 lane by lane through the function that program.cpp offers.
-Value* fma_by_call(Emitter& e, Value* x, Value* y, Value* z) {
+Value* fma_by_call(LaneBuilder& e, Value* x, Value* y, Value* z) {
   auto& b = e.builder;
   llvm::Type* f64 = b.getDoubleTy();
   const llvm::FunctionCallee function =
@@ -200,13 +200,29 @@ Value* fma_by_call(Emitter& e, Value* x, Value* y, Value* z) {
 
 }  // namespace
 
-Value* fused_multiply_add(Emitter& e, Value* a, Value* b, Value* c) {
-  if (e.cpu.fma) return e.builder.CreateIntrinsic(llvm::Intrinsic::fma, {a->getType()}, {a, b, c});
+LaneBuilder::LaneBuilder(llvm::Module& module, LaneInstructions has)
+    : module(module), builder(module.getContext()), has(has) {}
+
+llvm::Type* LaneBuilder::element_type(DType type) {
+  switch (type) {
+    case DType::i1: return builder.getInt1Ty();
+    case DType::f32: return builder.getFloatTy();
+    case DType::f64: return builder.getDoubleTy();
+    default: return builder.getIntNTy(unsigned(bit_width(type)));
+  }
+}
+
+llvm::Type* LaneBuilder::memory_type(DType type) {
+  return type == DType::i1 ? builder.getInt8Ty() : element_type(type);
+}
+
+Value* fused_multiply_add(LaneBuilder& e, Value* a, Value* b, Value* c) {
+  if (e.has.fma) return e.builder.CreateIntrinsic(llvm::Intrinsic::fma, {a->getType()}, {a, b, c});
   if (a->getType()->getScalarType()->isDoubleTy()) return fma_by_call(e, a, b, c);
   return e.builder.CreateFPTrunc(multiply_add_to_odd(e.builder, a, b, c), a->getType());
 }
 
-Value* lane_op(Emitter& e, Opcode code, DType type, const std::vector<Value*>& operands) {
+Value* lane_op(LaneBuilder& e, Opcode code, DType type, const std::vector<Value*>& operands) {
   auto& b = e.builder;
   if (code == Opcode::select) return b.CreateSelect(operands[0], operands[1], operands[2]);
   if (!is_any_float(type)) return integer_op(e, code, operands);
@@ -225,9 +241,9 @@ Value* lane_op(Emitter& e, Opcode code, DType type, const std::vector<Value*>& o
   return ir::info(code).boolean_result ? result : convert(e, result, DType::f32, type);
 }
 
-Value* combine(Emitter& e, ir::ReduceKind kind, DType type, Value* a, Value* b) {
+Value* combine(LaneBuilder& e, ir::ReduceKind kind, DType type, Value* a, Value* b) {
   constexpr Opcode kOps[] = {Opcode::add, Opcode::mul, Opcode::max, Opcode::min};
   return lane_op(e, kOps[int(kind)], type, {a, b});
 }
 
-}  // namespace heddle::codegen::host
+}  // namespace heddle::codegen

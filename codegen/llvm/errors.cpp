@@ -1,7 +1,7 @@
 // LLVM is built without exceptions but with unwind tables, so a handler may throw through it. What it held is
 // leaked then: better than ending the user's process. The handler is process-wide but for our private copy of
 // LLVM; the kernel's name is per thread.
-#include "codegen/host/llvm_errors.h"
+#include "codegen/llvm/errors.h"
 
 #include <llvm/IR/DiagnosticInfo.h>
 #include <llvm/IR/DiagnosticPrinter.h>
@@ -13,7 +13,7 @@
 
 #include "codegen/ir/fail.h"
 
-namespace heddle::codegen::host {
+namespace heddle::codegen {
 
 namespace {
 
@@ -55,4 +55,4 @@ void LlvmErrors::watch(llvm::LLVMContext& context) {
   context.setDiagnosticHandler(std::make_unique<Handler>());
 }
 
-}  // namespace heddle::codegen::host
+}  // namespace heddle::codegen

@@ -2,13 +2,14 @@
 // floats are rounded by integer arithmetic.
 #include <llvm/ADT/APFloat.h>
 #include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/IntrinsicsNVPTX.h>
 #include <llvm/IR/Module.h>
 
 #include <limits>
 
-#include "codegen/host/lane_ops.h"
+#include "codegen/llvm/lane_ops.h"
 
-namespace heddle::codegen::host {
+namespace heddle::codegen {
 
 using llvm::Value;
 
@@ -16,9 +17,9 @@ namespace {
 
 // Builder shorthands for values of any number of lanes.
 struct Lane {
-  Emitter& e;
+  LaneBuilder& e;
   llvm::IRBuilder<>& b;
-  explicit Lane(Emitter& e) : e(e), b(e.builder) {}
+  explicit Lane(LaneBuilder& e) : e(e), b(e.builder) {}
 
   llvm::Constant* i(const Value* like, uint64_t value) {
     return llvm::ConstantInt::get(like->getType(), value);
@@ -40,7 +41,7 @@ bool is_small(DType type) {
 }
 
 // f16 and f8 as an f32 whose exponent is too small by a constant, then scaled: exact, subnormals included.
-Value* decode_by_scaling(Emitter& e, Value* value, FloatFormat format) {
+Value* decode_by_scaling(LaneBuilder& e, Value* value, FloatFormat format) {
   Lane lane(e);
   auto& b = e.builder;
   Value* bits = lane.widen(value, 32);
@@ -71,25 +72,26 @@ Value* decode_by_scaling(Emitter& e, Value* value, FloatFormat format) {
 
 // Keeps LLVM from moving f16 conversions through arithmetic: operations on f16 itself, which few processors
 // have, are done lane by lane, and its vector maximum forgets NaN (LLVM 19).
-Value* fenced(Emitter& e, Value* value) {
+Value* fenced(LaneBuilder& e, Value* value) {
+  if (e.has.half_arithmetic) return value;
   return e.builder.CreateIntrinsic(llvm::Intrinsic::arithmetic_fence, {value->getType()}, {value});
 }
 
-Value* decode(Emitter& e, Value* value, DType type) {
+Value* decode(LaneBuilder& e, Value* value, DType type) {
   Lane lane(e);
   auto& b = e.builder;
   if (type == DType::bf16) {
     Value* bits = lane.widen(value, 32);
     return lane.f32(b.CreateShl(bits, lane.i(bits, 16)));
   }
-  if (type == DType::f16 && e.cpu.half) {
+  if (type == DType::f16 && e.has.half) {
     Value* half = b.CreateBitCast(value, lanes_like(value, b.getHalfTy()));
     return fenced(e, b.CreateFPExt(half, lanes_like(value, b.getFloatTy())));
   }
   return decode_by_scaling(e, value, float_format(type));
 }
 
-Value* encode_bf16(Emitter& e, Value* value) {
+Value* encode_bf16(LaneBuilder& e, Value* value) {
   Lane lane(e);
   auto& b = e.builder;
   Value* bits = lane.bits(value, 32);
@@ -102,7 +104,7 @@ Value* encode_bf16(Emitter& e, Value* value) {
 
 // Nearest-even in integers. Results below the format's normal range are rounded by an addition whose unit in
 // the last place is the format's smallest number.
-Value* encode_by_integers(Emitter& e, Value* value, DType type) {
+Value* encode_by_integers(LaneBuilder& e, Value* value, DType type) {
   Lane lane(e);
   auto& b = e.builder;
   const FloatFormat format = float_format(type);
@@ -131,10 +133,14 @@ Value* encode_by_integers(Emitter& e, Value* value, DType type) {
   return lane.narrow(b.CreateOr(result, sign), unsigned(bit_width(type)));
 }
 
-Value* encode(Emitter& e, Value* value, DType type) {
+Value* encode(LaneBuilder& e, Value* value, DType type) {
   auto& b = e.builder;
+  if (type == DType::bf16 && e.has.bf16) {
+    Value* rounded = b.CreateIntrinsic(llvm::Intrinsic::nvvm_f2bf16_rn, {}, {value});
+    return b.CreateBitCast(rounded, b.getInt16Ty());
+  }
   if (type == DType::bf16) return encode_bf16(e, value);
-  if (type == DType::f16 && e.cpu.half) {
+  if (type == DType::f16 && e.has.half) {
     Value* half = b.CreateFPTrunc(fenced(e, value), lanes_like(value, b.getHalfTy()));
     return b.CreateBitCast(half, lanes_like(value, b.getInt16Ty()));
   }
@@ -143,7 +149,7 @@ Value* encode(Emitter& e, Value* value, DType type) {
 
 // f64 to f32 rounding to odd: inexact results get a last bit of 1. Rounding that again to a format of at most
 // 22 bits gives what one rounding from f64 would (Boldo and Melquiond, "When double rounding is odd").
-Value* to_f32_odd(Emitter& e, Value* value) {
+Value* to_f32_odd(LaneBuilder& e, Value* value) {
   Lane lane(e);
   auto& b = e.builder;
   Value* nearest = b.CreateFPTrunc(value, lanes_like(value, b.getFloatTy()));
@@ -160,7 +166,7 @@ Value* to_f32_odd(Emitter& e, Value* value) {
 
 // An i64 as an f64 that rounds to any narrow float as the integer would: bits that f64 can't hold are folded
 // into a sticky one, far below the narrow format's last place.
-Value* to_f64_sticky(Emitter& e, Value* value) {
+Value* to_f64_sticky(LaneBuilder& e, Value* value) {
   Lane lane(e);
   auto& b = e.builder;
   Value* low = b.CreateAnd(value, lane.i(value, 0x7ff));
@@ -173,13 +179,13 @@ Value* to_f64_sticky(Emitter& e, Value* value) {
 }
 
 // A saturating conversion to integers of `bits` (at most 64) bits; NaN gives 0.
-Value* to_integer(Emitter& e, Value* value, unsigned bits) {
+Value* to_integer(LaneBuilder& e, Value* value, unsigned bits) {
   auto& b = e.builder;
   return b.CreateIntrinsic(llvm::Intrinsic::fptosi_sat,
                            {lanes_like(value, b.getIntNTy(bits)), value->getType()}, {value});
 }
 
-Value* integer_to_float(Emitter& e, Value* value, DType from, DType to) {
+Value* integer_to_float(LaneBuilder& e, Value* value, DType from, DType to) {
   auto& b = e.builder;
   if (!is_small(to)) return b.CreateSIToFP(value, lanes_like(value, e.element_type(to)));
   if (from == DType::i8) return encode(e, b.CreateSIToFP(value, lanes_like(value, b.getFloatTy())), to);
@@ -196,7 +202,7 @@ llvm::Type* lanes_like(const Value* value, llvm::Type* element) {
   return element;
 }
 
-Value* convert(Emitter& e, Value* value, DType from, DType to) {
+Value* convert(LaneBuilder& e, Value* value, DType from, DType to) {
   if (from == to) return value;
   auto& b = e.builder;
   if (from == DType::i1) {
@@ -231,7 +237,7 @@ Value* convert(Emitter& e, Value* value, DType from, DType to) {
   return encode(e, wide ? to_f32_odd(e, number) : number, to);
 }
 
-llvm::Constant* lane_constant(Emitter& e, DType type, int64_t payload) {
+llvm::Constant* lane_constant(LaneBuilder& e, DType type, int64_t payload) {
   if (!is_any_float(type)) return llvm::ConstantInt::getSigned(e.element_type(type), payload);
   if (type == DType::f64) return llvm::ConstantFP::get(e.builder.getDoubleTy(), ir::float_payload(payload));
   llvm::APFloat number(ir::float_payload(payload));
@@ -250,4 +256,4 @@ llvm::Constant* lane_constant(Emitter& e, DType type, int64_t payload) {
   return llvm::ConstantInt::get(e.module.getContext(), number.bitcastToAPInt());
 }
 
-}  // namespace heddle::codegen::host
+}  // namespace heddle::codegen

@@ -1,0 +1,139 @@
+// Operands of dots: into shared memory, by whatever road is open to them.
+#include <algorithm>
+
+#include "codegen/machine/analysis.h"
+#include "codegen/machine/lowering.h"
+
+namespace heddle::codegen::machine {
+
+using ir::Layout;
+using ir::Op;
+using ir::Opcode;
+using ir::Type;
+using ir::Value;
+
+namespace {
+
+// Steps of K that one mma.sync takes of 16-bit operands.
+constexpr int64_t kMmaK = 16;
+
+int64_t round_up(int64_t value, int64_t unit) {
+  return (value + unit - 1) / unit * unit;
+}
+
+}  // namespace
+
+// The operand's memory in shared memory, in the operand's own axes, with the padding that mma reads.
+Value* Lowering::make_buffer(const Op& dot, size_t index, int fast, int64_t slots) {
+  const Layout accumulator = natural_.accumulator(dot);
+  Type type = dot.operands[index]->type;
+  const size_t k = index == 0 ? 1 : 0;
+  type.extents[1 - k].value = accumulator.covered(int(1 - k));
+  type.extents[k].value = round_up(type.extents[k].value, kMmaK);
+  return shared(type, slots, fast, /*staging=*/false);
+}
+
+int64_t Lowering::slot_bytes(const Value* buffer) const {
+  const Op& op = *buffer->definition;
+  return op.attribute(2) * buffer->type.count() / buffer->type.extents[size_t(op.attribute(3))].value;
+}
+
+// A load_view that only this dot uses, straight or transposed, and that moves in pieces of 16 bytes.
+std::optional<Copy> Lowering::copy_of(const Op& dot, size_t index) const {
+  if (schedule_.loads.engine == Engine::plain) return {};
+  const Value* value = dot.operands[index];
+  Copy copy;
+  const auto sole_use = [&](const Value* used) {
+    const auto found = users_.find(used);
+    return found != users_.end() && found->second.size() == 1;
+  };
+  if (!value->definition || !sole_use(value)) return {};
+  if (value->definition->code == Opcode::transpose) {
+    copy.transposed = true;
+    value = value->definition->operands[0];
+    if (!value->definition || !sole_use(value)) return {};
+  }
+  copy.load = value->definition;
+  if (copy.load->code != Opcode::load_view || copy.load->attribute(0) != 0 || copy.load->parent != dot.parent)
+    return {};
+  const WideAccess wide = wide_access(from_, *copy.load);
+  const int64_t piece = 16 / size_bytes(value->type.element);
+  if (wide.elements != piece) return {};
+  copy.fast = copy.transposed ? 1 - wide.axis : wide.axis;
+  // A piece must not cross the tile's end.
+  if (value->type.extents[size_t(wide.axis)].value % piece != 0) return {};
+  return copy;
+}
+
+void Lowering::copy(const Copy& copy, Value* buffer, Value* slot) {
+  std::vector<Value*> operands{scalar(copy.load->operands[0]), buffer, slot};
+  for (size_t i = 1; i < copy.load->operands.size(); ++i) operands.push_back(scalar(copy.load->operands[i]));
+  const Type& tile = copy.load->results[0]->type;
+  const size_t rows = copy.transposed ? 1 : 0;
+  build_.emit(Opcode::copy_async, std::move(operands),
+              {{.value = tile.extents[rows].value},
+               {.value = tile.extents[1 - rows].value},
+               {.value = copy.transposed}});
+}
+
+// Outside a ring: the copy starts where the load stands, and is waited for by the dot.
+bool Lowering::issue_copy(const Op& load) {
+  const auto follow = [&](const Value* value) -> const Op* {
+    const auto found = users_.find(value);
+    return found == users_.end() || found->second.size() != 1 ? nullptr : found->second[0];
+  };
+  const Op* user = load.code == Opcode::load_view ? follow(load.results[0]) : nullptr;
+  if (user && user->code == Opcode::transpose) user = follow(user->results[0]);
+  if (!user || user->code != Opcode::dot) return false;
+  for (const size_t index : {0, 1}) {
+    const auto found = copy_of(*user, index);
+    if (!found || found->load != &load) continue;
+    Value* buffer = make_buffer(*user, index, found->fast, 1);
+    Value* slot = build_.index(0);
+    barrier();
+    copy(*found, buffer, slot);
+    build_.emit(Opcode::commit_copies, {});
+    reads_pending_ = true;
+    copied_[&load] = {.buffer = buffer, .slot = slot, .arrived = false};
+    return true;
+  }
+  return false;
+}
+
+Operand Lowering::operand(const Op& dot, size_t index) {
+  if (const auto copy = copy_of(dot, index))
+    if (const auto found = copied_.find(copy->load); found != copied_.end()) return found->second;
+  const Value* old = dot.operands[index];
+  const Layout layout = natural_.or_blocked(old);
+  Value* value = tile(old, layout);
+  const int fast = layout.vector(0) > layout.vector(1) ? 0 : 1;
+  Value* buffer = make_buffer(dot, index, fast, 1);
+  Value* slot = build_.index(0);
+  barrier();
+  if (!ir::same_shape(buffer->type, value->type)) {
+    const Type padded = buffer->type.with_kind(Type::Kind::data);
+    Type zeros =
+        padded.with_layout(number(ir::blocked(padded, fast, 16 / size_bytes(padded.element), warps_)));
+    build_.emit(Opcode::store_shared,
+                {build_.emit(Opcode::constant, {}, {{.value = 0}}, {zeros})->result(), buffer, slot});
+    barrier();
+  }
+  build_.emit(Opcode::store_shared, {value, buffer, slot});
+  return {.buffer = buffer, .slot = slot, .arrived = false};
+}
+
+void Lowering::dot(const Op& op) {
+  const Operand a = operand(op, 0), b = operand(op, 1);
+  const Layout layout = natural_.accumulator(op);
+  Value* accumulator = tile(op.operands[2], layout);
+  if (!a.arrived || !b.arrived) {
+    build_.emit(Opcode::wait_copies, {}, {{.value = 0}});
+    barrier();
+  }
+  const Type type = op.results[0]->type.with_layout(number(layout));
+  Op* fresh = build_.emit(Opcode::mma, {a.buffer, a.slot, b.buffer, b.slot, accumulator},
+                          {{.value = op.operands[0]->type.extents[1].value}}, {type});
+  bind(op.results[0], fresh->result());
+}
+
+}  // namespace heddle::codegen::machine

@@ -1,0 +1,46 @@
+// Which layout suits each tile best, decided from anchors: dots and wide memory accesses. Must not know LLVM.
+#pragma once
+
+#include <optional>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "codegen/ir/ir.h"
+
+namespace heddle::codegen {
+
+class NaturalLayouts {
+ public:
+  NaturalLayouts(const ir::Function& function, int64_t warps) : function_(function), warps_(warps) {}
+
+  // Nothing for tiles that are as cheap in any layout: constants, index arithmetic, stretched tiles.
+  std::optional<ir::Layout> of(const ir::Value* tile);
+  // of(), or the layout of a plain copy of such a tile.
+  ir::Layout or_blocked(const ir::Value* tile);
+  // Of what `store` or `store_view` writes.
+  ir::Layout of_stored(const ir::Op& store);
+  ir::Layout accumulator(const ir::Op& dot) const;
+
+ private:
+  std::optional<ir::Layout> compute(const ir::Value* tile);
+  std::optional<ir::Layout> of_state(const ir::Op& op, size_t index);
+  std::optional<ir::Layout> of_operands(const ir::Op& op);
+
+  const ir::Function& function_;
+  const int64_t warps_;
+  std::unordered_map<const ir::Value*, std::optional<ir::Layout>> known_;
+  std::unordered_set<const ir::Op*> open_;  // loops and branches being looked at
+};
+
+// Warps for a kernel whose schedule leaves them open: the tile of a dot is shared out in parts of 64 x 64,
+// other tiles in 16 elements a thread.
+int64_t default_warps(const ir::Function& function);
+
+// CTAs on a multiprocessor to allot registers for: one where a dot's accumulator wants them all, else as many
+// as leave each thread five for every element it has of a tile: value, address, temporaries.
+int64_t default_ctas(const ir::Function& function, int64_t warps);
+
+// Whether the tensor cores multiply tiles of this type here.
+bool has_mma(DType element);
+
+}  // namespace heddle::codegen

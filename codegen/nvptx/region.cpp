@@ -1,0 +1,376 @@
+// Ops one after another, loops and branches. State is in registers: phi nodes.
+#include <llvm/IR/IntrinsicsNVPTX.h>
+#include <llvm/IR/Module.h>
+
+#include <optional>
+
+#include "codegen/ir/fail.h"
+#include "codegen/llvm/lane_ops.h"
+#include "codegen/nvptx/emitter.h"
+
+namespace heddle::codegen::nvptx {
+
+using ir::Layout;
+using ir::Op;
+using ir::Opcode;
+using ir::Region;
+using llvm::Value;
+
+namespace {
+
+struct Phis {
+  std::vector<std::vector<llvm::PHINode*>> of;  // by value, by register
+
+  Phis(Emitter& e, const std::vector<ir::Value*>& values, size_t first = 0) {
+    for (size_t i = first; i < values.size(); ++i) {
+      const ir::Type& type = values[i]->type;
+      const int64_t count = Emitter::is_tile(values[i]) ? e.layout(values[i]).register_count() : 1;
+      auto& list = of.emplace_back();
+      for (int64_t r = 0; r < count; ++r) list.push_back(e.builder.CreatePHI(e.register_type(type), 2));
+    }
+  }
+  void add(Emitter& e, const std::vector<ir::Value*>& values, size_t first, llvm::BasicBlock* from) {
+    for (size_t i = 0; i < of.size(); ++i) {
+      const Registers registers = e.registers(values[first + i]);
+      for (size_t r = 0; r < registers.size(); ++r) of[i][r]->addIncoming(registers[r], from);
+    }
+  }
+  void bind(Emitter& e, const std::vector<ir::Value*>& values, size_t first = 0) {
+    for (size_t i = 0; i < of.size(); ++i) e.bind(values[first + i], Registers(of[i].begin(), of[i].end()));
+  }
+};
+
+// How often a loop from `lower` to `upper` by `step` runs: no sum is formed that could overflow.
+Value* trip_count(Emitter& e, Value* lower, Value* upper, Value* step) {
+  auto& b = e.builder;
+  Value* zero = e.i64(0);
+  Value* upward = b.CreateICmpSGT(step, zero);
+  Value* distance = b.CreateSelect(upward, b.CreateSub(upper, lower), b.CreateSub(lower, upper));
+  Value* stride = b.CreateSelect(upward, step, b.CreateNeg(step));
+  Value* runs = b.CreateSelect(upward, b.CreateICmpSLT(lower, upper), b.CreateICmpSGT(lower, upper));
+  runs = b.CreateAnd(runs, b.CreateICmpNE(step, zero));
+  Value* divisor = b.CreateSelect(runs, stride, e.i64(1));
+  Value* count = b.CreateAdd(b.CreateUDiv(b.CreateSub(distance, e.i64(1)), divisor), e.i64(1));
+  return b.CreateSelect(runs, count, zero);
+}
+
+void emit_for(Emitter& e, const Op* op) {
+  auto& b = e.builder;
+  const Region& region = *op->regions[0];
+  Value* lower = e.scalar(op->operands[0]);
+  Value* step = e.scalar(op->operands[2]);
+  Value* trips = trip_count(e, lower, e.scalar(op->operands[1]), step);
+  llvm::BasicBlock* before = b.GetInsertBlock();
+  llvm::BasicBlock *body = e.new_block("for"), *exit = e.new_block("for_done");
+  b.CreateCondBr(b.CreateICmpNE(trips, e.i64(0)), body, exit);
+
+  b.SetInsertPoint(body);
+  llvm::PHINode* turn = b.CreatePHI(b.getInt64Ty(), 2);
+  llvm::PHINode* index = b.CreatePHI(b.getInt64Ty(), 2);
+  Phis state(e, op->results);
+  turn->addIncoming(e.i64(0), before);
+  index->addIncoming(lower, before);
+  state.add(e, op->operands, 3, before);
+  state.bind(e, region.arguments, 1);
+  e.scalars[region.arguments[0]] = index;
+  emit_region(e, region);
+  const std::vector<ir::Value*>& yielded = region.ops.back()->operands;
+  Value* next = b.CreateAdd(turn, e.i64(1));
+  llvm::BasicBlock* latch = b.GetInsertBlock();
+  index->addIncoming(b.CreateAdd(index, step), latch);
+  b.CreateCondBr(b.CreateICmpULT(next, trips), body, exit);
+  turn->addIncoming(next, latch);
+  state.add(e, yielded, 0, latch);
+
+  b.SetInsertPoint(exit);
+  Phis results(e, op->results);
+  results.add(e, op->operands, 3, before);
+  results.add(e, yielded, 0, latch);
+  results.bind(e, op->results);
+}
+
+void emit_if(Emitter& e, const Op* op) {
+  auto& b = e.builder;
+  llvm::BasicBlock* sides[] = {e.new_block("then"), e.new_block("else")};
+  llvm::BasicBlock* join = e.new_block("if_done");
+  b.CreateCondBr(e.scalar(op->operands[0]), sides[0], sides[1]);
+  b.SetInsertPoint(join);
+  Phis results(e, op->results);
+  for (size_t side = 0; side < 2; ++side) {
+    b.SetInsertPoint(sides[side]);
+    emit_region(e, *op->regions[side]);
+    results.add(e, op->regions[side]->ops.back()->operands, 0, b.GetInsertBlock());
+    b.CreateBr(join);
+  }
+  b.SetInsertPoint(join);
+  results.bind(e, op->results);
+}
+
+void emit_while(Emitter& e, const Op* op) {
+  auto& b = e.builder;
+  const Region &test = *op->regions[0], &body = *op->regions[1];
+  llvm::BasicBlock* before = b.GetInsertBlock();
+  llvm::BasicBlock *header = e.new_block("while"), *turn = e.new_block("while_body"),
+                   *exit = e.new_block("while_done");
+  b.CreateBr(header);
+  b.SetInsertPoint(header);
+  Phis state(e, op->results);
+  state.add(e, op->operands, 0, before);
+  state.bind(e, test.arguments);
+  emit_region(e, test);
+  const std::vector<ir::Value*>& tested = test.ops.back()->operands;
+  b.CreateCondBr(e.scalar(tested[0]), turn, exit);
+  for (size_t i = 0; i < op->results.size(); ++i) {
+    e.bind(body.arguments[i], e.registers(tested[1 + i]));
+    e.bind(op->results[i], e.registers(tested[1 + i]));
+  }
+  b.SetInsertPoint(turn);
+  emit_region(e, body);
+  state.add(e, body.ops.back()->operands, 0, b.GetInsertBlock());
+  b.CreateBr(header);
+  b.SetInsertPoint(exit);
+}
+
+// Registers of a shape op's result are registers of its operand.
+Registers reshaped(Emitter& e, const Op* op) {
+  const ir::Value *from = op->operands[0], *to = op->results[0];
+  if (!Emitter::is_tile(from)) {  // a scalar, to all lanes
+    return Registers(size_t(e.layout(to).register_count()), e.scalar(from));
+  }
+  const Registers& source = e.tiles.at(from);
+  const Layout& source_layout = e.layout(from);
+  const int rank = from->type.rank;
+  auto pick = [&](ir::Coordinates at) {
+    for (int axis = 0; axis < rank; ++axis)
+      if (from->type.extents[size_t(axis)].value == 1) at[size_t(axis)] = 0;
+    const int64_t found = source_layout.find_register(at);
+    if (found < 0)
+      fail(ErrorKind::internal, op->where, "{}: the layouts do not fit", ir::info(op->code).name);
+    return source[size_t(found)];
+  };
+  if (!Emitter::is_tile(to)) return {pick({})};
+  const Layout& layout = e.layout(to);
+  Registers result;
+  for (int64_t r = 0; r < layout.register_count(); ++r) {
+    ir::Coordinates at = layout.of_register(r);
+    switch (op->code) {
+      case Opcode::expand:
+        for (int i = int(op->attribute(0)); i < rank; ++i) at[size_t(i)] = at[size_t(i + 1)];
+        if (rank < ir::kMaxRank) at[size_t(rank)] = 0;
+        break;
+      case Opcode::squeeze:
+        for (int i = rank - 1; i > op->attribute(0); --i) at[size_t(i)] = at[size_t(i - 1)];
+        at[size_t(op->attribute(0))] = 0;
+        break;
+      case Opcode::transpose: std::swap(at[size_t(rank - 1)], at[size_t(rank - 2)]); break;
+      default: break;
+    }
+    result.push_back(pick(at));
+  }
+  return result;
+}
+
+// f32 to bf16 or f16 two at a time, as the hardware does it.
+Registers narrowed(Emitter& e, const Registers& from, DType to) {
+  auto& b = e.builder;
+  Registers result;
+  for (size_t r = 0; r + 1 < from.size(); r += 2) {
+    const auto id =
+        to == DType::bf16 ? llvm::Intrinsic::nvvm_ff2bf16x2_rn : llvm::Intrinsic::nvvm_ff2f16x2_rn;
+    Value* pair = b.CreateIntrinsic(id, {}, {from[r + 1], from[r]});
+    Value* bits = b.CreateBitCast(pair, llvm::FixedVectorType::get(b.getInt16Ty(), 2));
+    result.push_back(b.CreateExtractElement(bits, uint64_t(0)));
+    result.push_back(b.CreateExtractElement(bits, uint64_t(1)));
+  }
+  if (from.size() % 2) result.push_back(convert(e, from.back(), DType::f32, to));
+  return result;
+}
+
+// select(x < bound, bound, x), or with the comparison the other way round: one instruction, and NaN stays.
+std::optional<llvm::Intrinsic::ID> clamp(const Op* op) {
+  const Op* test = op->operands[0]->definition;
+  if (op->code != Opcode::select || op->results[0]->type.element != DType::f32 || !test ||
+      test->code != Opcode::lt)
+    return {};
+  const ir::Value *yes = op->operands[1], *no = op->operands[2];
+  const Op* bound = yes->definition;
+  // A zero bound would need a look at its sign; NaN compares with nothing.
+  if (!bound || bound->code != Opcode::constant) return {};
+  const double number = ir::float_payload(bound->attribute(0));
+  if (!(number < 0 || number > 0)) return {};
+  if (test->operands[0] == no && test->operands[1] == yes) return llvm::Intrinsic::maximum;
+  if (test->operands[0] == yes && test->operands[1] == no) return llvm::Intrinsic::minimum;
+  return {};
+}
+
+// Where one divisor serves many quotients, its reciprocal does. Given y = 1 / d rounded to nearest, and q
+// within an ulp of x / d, the fused q + y (x - d q) is x / d rounded to nearest (P. Markstein, IBM J. Res.
+// Dev. 34(1), 1990): a first such step makes q good enough, a second gives the quotient. Exponents must be
+// far from both ends; a thread with a lane that is not divides plainly.
+Registers divided(Emitter& e, const Registers& x, Value* divisor) {
+  auto& b = e.builder;
+  const auto number = [&](double value) { return llvm::ConstantFP::get(b.getFloatTy(), value); };
+  const auto fma = [&](Value* a, Value* m, Value* c) { return fused_multiply_add(e, a, m, c); };
+  const auto magnitude = [&](Value* value) { return b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, value); };
+  Value* size = magnitude(divisor);
+  Value* safe = b.CreateAnd(b.CreateFCmpOGT(size, number(0x1p-30)), b.CreateFCmpOLT(size, number(0x1p30)));
+  for (Value* value : x) {
+    Value* large = magnitude(value);
+    safe = b.CreateAnd(
+        safe, b.CreateAnd(b.CreateFCmpOGT(large, number(0x1p-70)), b.CreateFCmpOLT(large, number(0x1p70))));
+  }
+  Value* reciprocal = b.CreateFDiv(number(1), divisor);
+  Value* negative = b.CreateFNeg(divisor);
+  llvm::BasicBlock *quick = e.new_block("divide"), *plain = e.new_block("divide_plainly"),
+                   *join = e.new_block("divided");
+  b.CreateCondBr(safe, quick, plain);
+  Registers in_quick, in_plain, result;
+  b.SetInsertPoint(quick);
+  for (Value* value : x) {
+    Value* q = b.CreateFMul(value, reciprocal);
+    q = fma(fma(negative, q, value), reciprocal, q);
+    in_quick.push_back(fma(fma(negative, q, value), reciprocal, q));
+  }
+  b.CreateBr(join);
+  b.SetInsertPoint(plain);
+  for (Value* value : x) in_plain.push_back(b.CreateFDiv(value, divisor));
+  b.CreateBr(join);
+  b.SetInsertPoint(join);
+  for (size_t i = 0; i < x.size(); ++i) {
+    llvm::PHINode* phi = b.CreatePHI(b.getFloatTy(), 2);
+    phi->addIncoming(in_quick[i], quick);
+    phi->addIncoming(in_plain[i], plain);
+    result.push_back(phi);
+  }
+  return result;
+}
+
+// Quotients that share a divisor this often are worth its reciprocal.
+constexpr size_t kManyQuotients = 4;
+
+Registers quotients(Emitter& e, const Registers& x, const Registers& d) {
+  std::unordered_map<Value*, std::vector<size_t>> by_divisor;
+  std::vector<Value*> order;
+  for (size_t r = 0; r < d.size(); ++r) {
+    if (!by_divisor.count(d[r])) order.push_back(d[r]);
+    by_divisor[d[r]].push_back(r);
+  }
+  Registers out(x.size());
+  for (Value* divisor : order) {
+    const std::vector<size_t>& lanes = by_divisor[divisor];
+    Registers some;
+    for (const size_t r : lanes) some.push_back(x[r]);
+    if (some.size() >= kManyQuotients)
+      some = divided(e, some, divisor);
+    else
+      for (Value*& value : some) value = e.builder.CreateFDiv(value, divisor);
+    for (size_t i = 0; i < lanes.size(); ++i) out[lanes[i]] = some[i];
+  }
+  return out;
+}
+
+Registers lane_by_lane(Emitter& e, const Op* op) {
+  auto& b = e.builder;
+  const ir::Value* result = op->results[0];
+  const DType element = result->type.element;
+  std::vector<Registers> operands;
+  for (const ir::Value* operand : op->operands) operands.push_back(e.registers(operand));
+  const DType from = op->operands.back()->type.element;
+  if (op->code == Opcode::cast && from == DType::f32 && (element == DType::bf16 || element == DType::f16))
+    return narrowed(e, operands[0], element);
+  if (op->code == Opcode::div && element == DType::f32) return quotients(e, operands[0], operands[1]);
+  const auto bounded = clamp(op);
+  Registers out;
+  for (size_t r = 0; r < operands[0].size(); ++r) {
+    if (bounded) {
+      out.push_back(b.CreateBinaryIntrinsic(*bounded, operands[1][r], operands[2][r]));
+      continue;
+    }
+    switch (op->code) {
+      case Opcode::cast: out.push_back(convert(e, operands[0][r], from, element)); break;
+      case Opcode::bitcast: out.push_back(b.CreateBitCast(operands[0][r], e.element_type(element))); break;
+      case Opcode::pointer_add:
+        out.push_back(b.CreateGEP(b.getInt8Ty(), operands[0][r],
+                                  b.CreateMul(operands[1][r], e.i64(size_bytes(element)))));
+        break;
+      default: {
+        std::vector<Value*> lane;
+        for (const Registers& operand : operands) lane.push_back(operand[r]);
+        out.push_back(lane_op(e, op->code, from, lane));
+      }
+    }
+  }
+  return out;
+}
+
+Registers arange(Emitter& e, const ir::Value* result) {
+  auto& b = e.builder;
+  const Layout& layout = e.layout(result);
+  Value* base = b.CreateZExt(e.thread_coordinate(layout, 0), b.getInt64Ty());
+  Registers out;
+  for (int64_t r = 0; r < layout.register_count(); ++r)
+    out.push_back(b.CreateAdd(base, e.i64(layout.of_register(r)[0]), "", /*HasNUW=*/true, /*HasNSW=*/true));
+  return out;
+}
+
+void emit_op(Emitter& e, const Op* op) {
+  auto& b = e.builder;
+  const auto result = [&] { return op->results[0]; };
+  switch (op->code) {
+    case Opcode::for_loop: return emit_for(e, op);
+    case Opcode::if_else: return emit_if(e, op);
+    case Opcode::while_loop: return emit_while(e, op);
+    case Opcode::yield: return;
+    case Opcode::load:
+    case Opcode::load_view: return emit_load(e, op);
+    case Opcode::store:
+    case Opcode::store_view: return emit_store(e, op);
+    case Opcode::shared_buffer: return;
+    case Opcode::store_shared: return emit_store_shared(e, op);
+    case Opcode::load_shared: return emit_load_shared(e, op);
+    case Opcode::copy_async: return emit_copy_async(e, op);
+    case Opcode::commit_copies: e.assembly("cp.async.commit_group;", "", b.getVoidTy(), {}, true); return;
+    case Opcode::wait_copies:
+      e.assembly("cp.async.wait_group " + std::to_string(op->attribute(0)) + ";", "", b.getVoidTy(), {},
+                 true);
+      return;
+    case Opcode::barrier: return e.barrier();
+    case Opcode::mma: return emit_mma(e, op);
+    case Opcode::reduce: return emit_reduce(e, op);
+    case Opcode::constant: {
+      Value* value = lane_constant(e, result()->type.element, op->attribute(0));
+      const int64_t count = Emitter::is_tile(result()) ? e.layout(result()).register_count() : 1;
+      return e.bind(result(), Registers(size_t(count), value));
+    }
+    case Opcode::arange: return e.bind(result(), arange(e, result()));
+    case Opcode::broadcast:
+      if (!Emitter::is_tile(result())) return e.bind(result(), {e.scalar(op->operands[0])});
+      [[fallthrough]];
+    case Opcode::expand:
+    case Opcode::squeeze:
+    case Opcode::transpose: return e.bind(result(), reshaped(e, op));
+    case Opcode::view_extent:
+      return e.bind(result(), {e.views.at(op->operands[0]).extents[size_t(op->attribute(0))]});
+    case Opcode::view_stride:
+      return e.bind(result(), {e.views.at(op->operands[0]).strides[size_t(op->attribute(0))]});
+    case Opcode::worker_id: return e.bind(result(), {e.worker});
+    case Opcode::work_param: return e.bind(result(), {e.work_params[size_t(op->attribute(0))]});
+    case Opcode::select:
+    case Opcode::cast:
+    case Opcode::bitcast:
+    case Opcode::pointer_add: return e.bind(result(), lane_by_lane(e, op));
+    default: break;
+  }
+  if (!ir::info(op->code).elementwise)
+    fail(ErrorKind::internal, op->where, "the NVIDIA target can't compile the op {}",
+         ir::info(op->code).name);
+  e.bind(result(), lane_by_lane(e, op));
+}
+
+}  // namespace
+
+void emit_region(Emitter& e, const Region& region) {
+  for (const Op* op : region.ops) emit_op(e, op);
+}
+
+}  // namespace heddle::codegen::nvptx
