@@ -12,7 +12,8 @@ set(HEDDLE_PUBLIC_HEADERS
 
 file(GLOB heddle_sources CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}
   ${PROJECT_SOURCE_DIR}/dsl/*.cpp ${PROJECT_SOURCE_DIR}/codegen/*.cpp ${PROJECT_SOURCE_DIR}/codegen/*/*.cpp
-  ${PROJECT_SOURCE_DIR}/runtime/*.cpp)
+  ${PROJECT_SOURCE_DIR}/runtime/*.cpp
+  ${PROJECT_SOURCE_DIR}/runtime/*/*.cpp)
 set(heddle_llvm_sources ${heddle_sources})
 list(FILTER heddle_llvm_sources INCLUDE REGEX "^codegen/(llvm|host|nvptx)/")
 list(FILTER heddle_sources EXCLUDE REGEX "^codegen/(llvm|host|nvptx)/")

@@ -77,7 +77,7 @@ std::unique_ptr<ir::Function> lower(const TracedKernel& kernel, const Schedule& 
   ir::verify(*lowered, ir::Level::expanded);
   const Dump dump(*lowered);
   dump.write(Stage::scheduled, *lowered);
-  dump.write_code(*lowered);
+  if (target == Target::cpu) dump.write_host_code(*lowered);
   return lowered;
 }
 
@@ -106,7 +106,11 @@ std::string cache_key_text(const ir::Function& lowered) {
 
 std::unique_ptr<ir::Function> lower_gpu(const ir::Function& lowered, const Schedule& schedule,
                                         const GpuTarget& target, Location schedule_where) {
-  return lower_to_machine(lowered, schedule, target, schedule_where);
+  std::unique_ptr<ir::Function> program = lower_to_machine(lowered, schedule, target, schedule_where);
+  const Dump dump(*program);
+  dump.write(Stage::machine, *program);
+  dump.write_gpu_code(*program, target);
+  return program;
 }
 
 GpuKernel compile_gpu(const ir::Function& program, const GpuTarget& target) {

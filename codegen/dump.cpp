@@ -17,6 +17,7 @@
 
 #include "codegen/host/compile.h"
 #include "codegen/ir/print.h"
+#include "codegen/nvptx/nvptx.h"
 
 namespace heddle::codegen {
 
@@ -25,8 +26,9 @@ namespace {
 struct StageRow {
   const char *name, *extension;
 };
-constexpr StageRow kStages[] = {
-    {"tile", "hir"}, {"canonical", "hir"}, {"scheduled", "hir"}, {"llvm", "ll"}, {"asm", "s"}};
+constexpr StageRow kStages[] = {{"tile", "hir"},    {"canonical", "hir"}, {"scheduled", "hir"},
+                                {"machine", "hir"}, {"llvm", "ll"},       {"asm", "s"},
+                                {"ptx", "ptx"}};
 constexpr int kStageCount = int(std::size(kStages));
 
 // Once for each text: a program makes many kernels.
@@ -87,11 +89,16 @@ void Dump::write(Stage stage, const ir::Function& function) const {
   if (wants(stage)) write(stage, ir::print(function));
 }
 
-void Dump::write_code(const ir::Function& scheduled) const {
+void Dump::write_host_code(const ir::Function& scheduled) const {
   if (!wants(Stage::llvm) && !wants(Stage::assembly)) return;
   const host::Compiled compiled = host::compile_for(scheduled, host::this_cpu(), true);
   if (wants(Stage::llvm)) write(Stage::llvm, compiled.llvm);
   if (wants(Stage::assembly)) write(Stage::assembly, compiled.assembly);
+}
+
+void Dump::write_gpu_code(const ir::Function& program, const GpuTarget& target) const {
+  if (wants(Stage::llvm)) write(Stage::llvm, print_ptx_llvm(program, target.sm));
+  if (wants(Stage::ptx)) write(Stage::ptx, compile_ptx(program, target.sm).ptx);
 }
 
 void Dump::write(Stage stage, const std::string& text) const {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "codegen/ir/ir.h"
+#include "codegen/target.h"
 
 namespace heddle::codegen {
 
@@ -14,8 +15,10 @@ enum class Stage : uint8_t {
   tile,       // as it was traced, variables and all
   canonical,  // tile IR that schedules are chosen by
   scheduled,  // what targets compile, and what the cache's key is made of
-  llvm,       // for this CPU, optimised
-  assembly,   // "asm"
+  machine,    // what the threads of a GPU's CTA do
+  llvm,       // for the target, optimised
+  assembly,   // "asm": the CPU's
+  ptx,        // a GPU's
 };
 
 // What the environment asks for at the moment. HEDDLE_DUMP: stages separated by commas; an unknown one is
@@ -28,7 +31,9 @@ class Dump {
   bool wants(Stage stage) const { return stages_ >> int(stage) & 1; }
   void write(Stage stage, const ir::Function& function) const;
   // The stages behind scheduled IR. Compiles it for them, so that they don't depend on what the cache holds.
-  void write_code(const ir::Function& scheduled) const;
+  void write_host_code(const ir::Function& scheduled) const;
+  // The stages behind a machine program, likewise.
+  void write_gpu_code(const ir::Function& program, const GpuTarget& target) const;
 
  private:
   void write(Stage stage, const std::string& text) const;

@@ -25,6 +25,7 @@ struct GpuTarget {
 // What a launch must know of a GPU kernel besides its text. Every parameter of `entry` is 8 bytes: the
 // arguments' slots, then WorkParams in order (codegen/schedule/lower.h), then the number of workers. CTA (x,
 // y) of the grid is worker y * gridDim.x + x; those at or beyond the number leave at once.
+inline constexpr int kGpuWorkParams = 5;
 struct GpuKernel {
   std::string ptx;
   std::string entry;

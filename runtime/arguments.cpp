@@ -66,6 +66,20 @@ void pack(const KernelSource& kernel, const Argument* arguments, int count, Pack
       packed.facts[position].unit_stride_axis = unit_stride_axis(argument);
     }
   }
+  packed.slot_count = slot;
+}
+
+void note_alignment(const Argument* arguments, int count, PackedArguments& packed) {
+  for (int position = 0; position < count; ++position) {
+    const Argument& argument = arguments[position];
+    if (argument.kind == Argument::Kind::scalar) continue;
+    bool aligned = argument.bits % 16 == 0;
+    if (argument.kind == Argument::Kind::view)
+      for (int axis = 0; axis < argument.rank; ++axis)
+        if (axis != packed.facts[position].unit_stride_axis)
+          aligned &= uint64_t(argument.strides[axis]) * uint64_t(size_bytes(argument.element)) % 16 == 0;
+    packed.facts[position].aligned16 = aligned;
+  }
 }
 
 void check_memory(const KernelSource& kernel, const Argument* arguments, int count, Location where) {

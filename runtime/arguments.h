@@ -17,6 +17,7 @@ struct PackedArguments {
   int first_slot[kMaxArguments];
   ArgumentFacts facts[kMaxArguments];
   int count = 0;
+  int slot_count = 0;
 
   codegen::ArgumentSlots view() const { return {slots, first_slot}; }
 };
@@ -25,6 +26,10 @@ struct PackedArguments {
 // beyond the address space.
 void pack(const KernelSource& kernel, const Argument* arguments, int count, PackedArguments& packed,
           Location where);
+
+// Adds which arguments have base and pitches at multiples of 16 bytes: what wide and asynchronous copies of a
+// GPU need. CPU code gains nothing by it, and would be compiled twice.
+void note_alignment(const Argument* arguments, int count, PackedArguments& packed);
 
 // For launches that run at least one worker: throws Error (launch) for null memory where elements are meant,
 // and for memory that is not aligned to its element.

@@ -6,14 +6,29 @@
 #include <new>
 
 #include "codegen/ir/fail.h"
+#include "runtime/cuda/driver.h"
 
 namespace heddle::runtime {
 
 namespace {
 constexpr std::align_val_t kAlignment{64};
-}
 
-void* allocate(Device, int64_t count, int64_t element_bytes, Location where) {
+void* allocate_on_gpu(Device device, int64_t bytes, Location where) {
+  const cuda::DeviceInfo& info = cuda::device_info(device.ordinal(), where);
+  const cuda::Api& api = cuda::driver(where);
+  const cuda::ContextScope scope(info, where);
+  const std::string doing = fmt::format("allocating {} bytes on {}", bytes, info.name);
+  cuda::DevicePointer pointer = 0;
+  cuda::check(api.memory_allocate(&pointer, size_t(bytes)), where, doing.c_str());
+  cuda::Result result = api.memory_set(pointer, 0, size_t(bytes));
+  if (result == cuda::kSuccess) result = api.stream_synchronize(nullptr);
+  if (result != cuda::kSuccess) api.memory_free(pointer);
+  cuda::check(result, where, doing.c_str());
+  return reinterpret_cast<void*>(pointer);
+}
+}  // namespace
+
+void* allocate(Device device, int64_t count, int64_t element_bytes, Location where) {
   int64_t bytes = 0;
   if (count < 0)
     fail(ErrorKind::launch, where, "a buffer of {} elements was asked for; the number can't be negative",
@@ -22,19 +37,38 @@ void* allocate(Device, int64_t count, int64_t element_bytes, Location where) {
     fail(ErrorKind::launch, where, "a buffer of {} elements of {} bytes does not fit in memory", count,
          element_bytes);
   if (bytes == 0) return nullptr;
+  if (device.kind() == Device::Kind::cuda) return allocate_on_gpu(device, bytes, where);
   void* memory = ::operator new(size_t(bytes), kAlignment, std::nothrow);
   if (!memory) fail(ErrorKind::launch, where, "no memory for a buffer of {} bytes", bytes);
   std::memset(memory, 0, size_t(bytes));
   return memory;
 }
 
-void release(Device, void* memory) noexcept {
-  ::operator delete(memory, kAlignment);
+void release(Device device, void* memory) noexcept {
+  if (!memory) return;
+  if (device.kind() != Device::Kind::cuda) return ::operator delete(memory, kAlignment);
+  // A failure here is one that the next call meets too.
+  if (const cuda::Api* api = cuda::find_driver()) try {
+      const cuda::ContextScope scope(cuda::device_info(device.ordinal(), {}), {});
+      api->memory_free(reinterpret_cast<cuda::DevicePointer>(memory));
+    } catch (...) {
+    }
 }
 
-void copy_bytes(Stream& stream, void* to, const void* from, int64_t bytes) {
-  stream.synchronize();
-  if (bytes > 0) std::memcpy(to, from, size_t(bytes));
+void copy_bytes(Stream& stream, void* to, const void* from, int64_t bytes, Location where) {
+  if (bytes <= 0) return;
+  if (stream.device().kind() != Device::Kind::cuda) {
+    std::memcpy(to, from, size_t(bytes));
+    return;
+  }
+  {
+    const cuda::ContextScope scope(cuda::device_info(stream.device().ordinal(), where), where);
+    cuda::check(cuda::driver(where).memory_copy(reinterpret_cast<cuda::DevicePointer>(to),
+                                                reinterpret_cast<cuda::DevicePointer>(from), size_t(bytes),
+                                                static_cast<cuda::StreamHandle>(stream.native())),
+                where, "copying memory");
+  }
+  stream.synchronize(where);
 }
 
 void check_view(const int64_t (&extents)[3], int64_t count, Location where) {

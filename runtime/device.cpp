@@ -1,35 +1,105 @@
 // Devices by name, and streams on them.
+#include <charconv>
 #include <cstring>
-#include <string>
+#include <string_view>
+#include <utility>
 
 #include "codegen/compile.h"
 #include "codegen/ir/fail.h"
+#include "runtime/cuda/driver.h"
 #include "runtime/stream.h"
 #include "runtime/workers.h"
 
 namespace heddle {
 
+using runtime::cuda::ContextScope;
+using runtime::cuda::device_info;
+
+Device Device::cuda(int ordinal, Location where) {
+  device_info(ordinal, where);
+  return Device(Kind::cuda, ordinal);
+}
+
 Device Device::open(const char* name, Location where) {
-  const std::string wanted = name ? name : "";
-  if (wanted == "auto" || wanted == "cpu") return cpu();
+  const std::string_view wanted = name ? name : "";
+  if (wanted == "auto") return runtime::cuda::find_driver() ? cuda(0, where) : cpu();
+  if (wanted == "cpu") return cpu();
   if (wanted == "interpreter") return interpreter();
-  fail(ErrorKind::unsupported, where, "there is no device '{}' in this build; it has: auto, cpu, interpreter",
-       wanted);
+  if (wanted == "cuda") return cuda(0, where);
+  if (wanted.starts_with("cuda:")) {
+    int ordinal = 0;
+    const std::string_view digits = wanted.substr(5);
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), ordinal);
+    if (error == std::errc() && end == digits.data() + digits.size()) return cuda(ordinal, where);
+  }
+  fail(ErrorKind::unsupported, where,
+       "there is no device '{}'; there are auto, cpu, interpreter, cuda, cuda:0, cuda:1 ...", wanted);
 }
 
 const char* Device::name() const {
+  switch (kind_) {
+    case Kind::interpreter: return "interpreter";
+    case Kind::cuda: return device_info(ordinal_, {}).name;
+    case Kind::cpu: break;
+  }
   static const std::string& cpu_name = *new std::string(codegen::device_name());
-  return kind_ == Kind::cpu ? cpu_name.c_str() : "interpreter";
+  return cpu_name.c_str();
 }
 
 int64_t Device::concurrency() const {
-  return runtime::default_threads();
+  return kind_ == Kind::cuda ? device_info(ordinal_, {}).multiprocessors : runtime::default_threads();
 }
 
 Stream::Stream(Device device, int threads, Location where) : device_(device), threads_(threads) {
   if (threads < 0 || threads > 1024)
     fail(ErrorKind::launch, where, "a stream runs on 1 to 1024 threads, not {}", threads);
   if (threads == 0) threads_ = runtime::default_threads();
+  if (device.kind() != Device::Kind::cuda) return;
+  const ContextScope scope(device_info(device.ordinal(), where), where);
+  runtime::cuda::StreamHandle stream = nullptr;
+  runtime::cuda::check(runtime::cuda::driver(where).stream_create(&stream, runtime::cuda::kStreamNonBlocking),
+                       where, "making a stream");
+  native_ = stream;
+  owned_ = true;
+}
+
+Stream Stream::wrap(Device device, void* native, Location where) {
+  if (device.kind() != Device::Kind::cuda)
+    fail(ErrorKind::launch, where, "a stream of the driver belongs to a GPU, not to the device {}",
+         device.name());
+  Stream stream(Device::cpu(), 0, where);
+  stream.device_ = device;
+  stream.native_ = native;
+  return stream;
+}
+
+Stream::Stream(Stream&& other) noexcept
+    : device_(other.device_),
+      threads_(other.threads_),
+      native_(other.native_),
+      owned_(std::exchange(other.owned_, false)) {}
+
+Stream& Stream::operator=(Stream&& other) noexcept {
+  std::swap(device_, other.device_);
+  std::swap(threads_, other.threads_);
+  std::swap(native_, other.native_);
+  std::swap(owned_, other.owned_);
+  return *this;
+}
+
+Stream::~Stream() {
+  if (!owned_) return;
+  // Launches under way go on; the driver releases the stream when they are done.
+  if (const runtime::cuda::Api* api = runtime::cuda::find_driver())
+    api->stream_destroy(static_cast<runtime::cuda::StreamHandle>(native_));
+}
+
+void Stream::synchronize(Location where) {
+  if (device_.kind() != Device::Kind::cuda) return;  // the CPU has nothing pending
+  const ContextScope scope(device_info(device_.ordinal(), where), where);
+  runtime::cuda::check(
+      runtime::cuda::driver(where).stream_synchronize(static_cast<runtime::cuda::StreamHandle>(native_)),
+      where, "waiting for a stream");
 }
 
 }  // namespace heddle

@@ -8,10 +8,8 @@
 
 #include "codegen/compile.h"
 #include "codegen/ir/fail.h"
-#include "codegen/ir/intern.h"
 #include "runtime/arguments.h"
-#include "runtime/cache.h"
-#include "runtime/workers.h"
+#include "runtime/executable.h"
 
 namespace heddle::runtime {
 
@@ -39,7 +37,7 @@ struct Variant {
   std::mutex mutex;  // held while the variant is made
   std::atomic<bool> ready{false};
   std::unique_ptr<codegen::TracedKernel> traced;
-  std::unique_ptr<codegen::Program> program;
+  std::unique_ptr<Executable> executable;
 
   Variant* next = nullptr;
 
@@ -63,25 +61,8 @@ std::unique_ptr<codegen::TracedKernel> trace_kernel(const KernelSource& source, 
   return codegen::TracedKernel::analyse(std::unique_ptr<ir::Function>(source.trace(source, request)));
 }
 
-// Compiled code from the cache, which has it made where it is missing.
-std::unique_ptr<codegen::Program> compile_cached(const KernelSource& source, const ir::Function& lowered) {
-  CacheOutcome outcome;
-  const std::shared_ptr<const Entry> entry = Cache::of_process().get_or_create(
-      source.name, codegen::cache_key_text(lowered),
-      [&] {
-        codegen::Artifact artifact = codegen::compile(lowered);
-        return Entry{{{"object", std::move(artifact.code)},
-                      {"scratch_bytes", std::to_string(artifact.scratch_bytes)}}};
-      },
-      &outcome);
-  thread_report.cache_hit = outcome.source != CacheOutcome::Source::made;
-  thread_report.cache_path = intern(outcome.path);
-  const std::string* code = entry->find("object");
-  const std::string* scratch_bytes = entry->find("scratch_bytes");
-  if (!code || !scratch_bytes)
-    fail(ErrorKind::cache, source.where, "kernel '{}': the cache entry {} lacks its code; remove that file",
-         source.name, outcome.path);
-  return codegen::load({.code = *code, .scratch_bytes = std::stoll(*scratch_bytes)});
+codegen::Target target_of(Device device) {
+  return device.kind() == Device::Kind::cuda ? codegen::Target::gpu : codegen::Target::cpu;
 }
 
 void make(const KernelSource& source, Variant& variant, Location where) {
@@ -93,11 +74,22 @@ void make(const KernelSource& source, Variant& variant, Location where) {
     return;
   }
   std::unique_ptr<ir::Function> lowered =
-      codegen::lower(*traced, variant.schedule, codegen::Target::cpu, where);
+      codegen::lower(*traced, variant.schedule, target_of(variant.device), where);
   thread_report.trace_ms += milliseconds_since(start);
   const Clock::time_point compile_start = Clock::now();
-  variant.program = variant.device == Device::cpu() ? compile_cached(source, *lowered)
-                                                    : codegen::interpreter_program(std::move(lowered));
+  CodeOrigin origin;
+  switch (variant.device.kind()) {
+    case Device::Kind::cpu: variant.executable = make_host_executable(source, *lowered, origin); break;
+    case Device::Kind::interpreter:
+      variant.executable = make_interpreter_executable(std::move(lowered));
+      break;
+    case Device::Kind::cuda:
+      variant.executable =
+          make_cuda_executable(source, *lowered, variant.schedule, variant.device, origin, where);
+      break;
+  }
+  thread_report.cache_hit = origin.cache_hit;
+  thread_report.cache_path = origin.cache_path;
   variant.traced = std::move(traced);
   thread_report.compile_ms = milliseconds_since(compile_start);
   thread_report.compiled_now = true;
@@ -161,26 +153,6 @@ KernelState& state_of(KernelState*& slot) {
   return *state;
 }
 
-// Carries the first exception of any worker to the launching thread.
-class FirstError {
- public:
-  template <class F>
-  void guard(F&& run) noexcept {
-    try {
-      run();
-    } catch (...) {
-      if (!taken_.test_and_set()) error_ = std::current_exception();
-    }
-  }
-  void rethrow() const {
-    if (error_) std::rethrow_exception(error_);
-  }
-
- private:
-  std::atomic_flag taken_;
-  std::exception_ptr error_;
-};
-
 void check_grid(const KernelSource& source, Grid grid, Location where) {
   if (grid.x < 0 || grid.y < 0 || grid.z < 0)
     fail(ErrorKind::launch, where, "kernel '{}': the grid ({}, {}, {}) has a negative axis", source.name,
@@ -195,8 +167,12 @@ void launch(const KernelSource& source, KernelState*& state, const Schedule* sch
   PackedArguments packed;
   check_grid(source, grid, where);
   pack(source, arguments, count, packed, where);
+  const codegen::Target target = target_of(stream.device());
+  if (target == codegen::Target::gpu) note_alignment(arguments, count, packed);
   KernelState& variants = state_of(state);
-  const codegen::Machine machine{.concurrency = stream.threads()};
+  const codegen::Machine machine{
+      .target = target,
+      .concurrency = target == codegen::Target::gpu ? stream.device().concurrency() : stream.threads()};
 
   Schedule chosen;
   if (!schedule) {
@@ -212,12 +188,8 @@ void launch(const KernelSource& source, KernelState*& state, const Schedule* sch
       codegen::count_work(*variant.traced, variant.schedule, packed.view(), axes, grid.set, machine, where);
   if (work.workers == 0) return;
   check_memory(source, arguments, count, where);
-  const codegen::Program& program = *variant.program;
-  FirstError first_error;
-  run_workers(stream.threads(), work.workers, program.scratch_bytes(), [&](int64_t worker, char* scratch) {
-    first_error.guard([&] { program.run(packed.slots, work.params, worker, scratch); });
-  });
-  first_error.rethrow();
+  variant.executable->run(stream, {.slots = packed.slots, .slot_count = packed.slot_count, .work = work},
+                          where);
 }
 
 void destroy(KernelState* state) noexcept {

@@ -38,6 +38,8 @@ namespace {
 
 using llvm::Value;
 
+static_assert(kGpuWorkParams == kWorkParamCount);
+
 constexpr const char* kTriple = "nvptx64-nvidia-cuda";
 constexpr const char* kPtxVersion = "+ptx80";  // every driver since CUDA 12.0 reads it
 

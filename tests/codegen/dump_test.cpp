@@ -44,7 +44,7 @@ constexpr const char* kKernel = R"(kernel @"two words"(%0: view<f32, 1>) dims(d0
 // Takes the kernel from its trace to scheduled IR, and returns the latter's text.
 std::string make_kernel() {
   const auto traced = TracedKernel::analyse(ir::parse(kKernel));
-  return ir::print(*lower(*traced, {}, {}));
+  return ir::print(*lower(*traced, {}, Target::cpu, {}));
 }
 
 // The files in `folder`, by the part of the name behind the key.
@@ -103,9 +103,8 @@ TEST_CASE("without a folder the text goes to stderr, under a line that names it"
 TEST_CASE("an unknown stage is warned of once, with the known ones, and the others still count") {
   const Environment stages("HEDDLE_DUMP", "ptx9,canonical");
   const std::string said = test::stderr_of([] { make_kernel(); });
-  CHECK(said.find(
-            "warning: HEDDLE_DUMP knows no stage 'ptx9'; it knows tile, canonical, scheduled, llvm, asm") !=
-        std::string::npos);
+  CHECK(said.find("warning: HEDDLE_DUMP knows no stage 'ptx9'; it knows tile, canonical, scheduled, machine, "
+                  "llvm, asm, ptx") != std::string::npos);
   CHECK(said.find(".canonical.hir\n") != std::string::npos);
   CHECK(test::stderr_of([] { make_kernel(); }).find("warning") == std::string::npos);
 }

@@ -107,7 +107,7 @@ void run_pass(const std::string& words, std::unique_ptr<ir::Function>& function)
   if (name == "lower_schedule") {
     const std::string text = blank == words.npos ? "" : words.substr(blank + 1);
     const Schedule schedule = parse_schedule(text.c_str());
-    codegen::check_schedule(*function, schedule, {});
+    codegen::check_schedule(*function, schedule, codegen::Target::cpu, {});
     function = codegen::lower_schedule(*function, schedule);
     return;
   }

@@ -1,0 +1,159 @@
+#include "runtime/cuda/driver.h"
+
+#include <dlfcn.h>
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "codegen/ir/fail.h"
+
+namespace heddle::runtime::cuda {
+
+namespace {
+
+struct Driver {
+  Api api;
+  bool usable = false;
+  int devices = 0;
+  std::string why;
+};
+
+// Never destroyed: no driver call may happen in static destructors, and none of ours depends on order.
+const Driver& the_driver() {
+  static const Driver& instance = [&]() -> const Driver& {
+    Driver& found = *new Driver;
+    void* library = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (!library) {
+      found.why = "there is no NVIDIA driver on this machine (libcuda.so.1 can't be opened)";
+      return found;
+    }
+#define HEDDLE_ROW(name, symbol, parameters)                                              \
+  found.api.name = reinterpret_cast<decltype(found.api.name)>(::dlsym(library, #symbol)); \
+  if (!found.api.name) {                                                                  \
+    found.why = "the NVIDIA driver is too old: it lacks " #symbol;                        \
+    return found;                                                                         \
+  }
+    HEDDLE_CUDA_FUNCTIONS(HEDDLE_ROW)
+#undef HEDDLE_ROW
+    Result result = found.api.init(0);
+    if (result == kSuccess) result = found.api.device_count(&found.devices);
+    if (result != kSuccess || found.devices == 0) {
+      const char* text = "no device";
+      if (result != kSuccess) found.api.error_string(result, &text);
+      found.why = fmt::format("the NVIDIA driver found no GPU it can use ({})", text);
+      return found;
+    }
+    found.usable = true;
+    return found;
+  }();
+  return instance;
+}
+
+const char* advice(Result result) {
+  switch (result) {
+    case kOutOfMemory: return "the device has no memory left; free some, or take a smaller problem";
+    case kInvalidPtx:
+    case kUnsupportedPtxVersion:
+      return "the driver does not accept the PTX, perhaps because it is older than CUDA 12.0; update it";
+    case kJitCompilerNotFound:
+      return "the driver lacks its PTX compiler (libnvidia-ptxjitcompiler.so); install it beside libcuda";
+    case kNoBinaryForGpu: return "the code is for another GPU than this one";
+    case kIllegalAddress:
+    case kMisalignedAddress:
+    case kLaunchFailed:
+    case kLaunchTimeout:
+      return "an earlier kernel on this device faulted, this one's predecessor or someone else's; the "
+             "context can't "
+             "be used any more, so restart the process (compute-sanitizer finds the kernel)";
+    case kLaunchOutOfResources: return "the CTA asks for more registers or shared memory than the device has";
+    case kStreamCaptureUnsupported:
+    case kStreamCaptureImplicit:
+      return "the stream is being captured; run the kernel once before, so that nothing is compiled or "
+             "loaded now";
+    case kDeinitialized: return "the driver has shut down: the process is exiting";
+    default: return "see the CUDA driver API's reference for this code";
+  }
+}
+
+}  // namespace
+
+const Api* find_driver(const char** why) {
+  const Driver& found = the_driver();
+  if (why) *why = found.why.c_str();
+  return found.usable ? &found.api : nullptr;
+}
+
+const Api& driver(Location where) {
+  const char* why = nullptr;
+  const Api* api = find_driver(&why);
+  if (!api) fail(ErrorKind::unsupported, where, "{}; use the device cpu", why);
+  return *api;
+}
+
+void check(Result result, Location where, const char* doing) {
+  if (result == kSuccess) return;
+  const Api& api = the_driver().api;
+  const char *name = "?", *text = "?";
+  api.error_name(result, &name);
+  api.error_string(result, &text);
+  const ErrorKind kind =
+      result == kInvalidPtx || result == kUnsupportedPtxVersion || result == kJitCompilerNotFound
+          ? ErrorKind::unsupported
+          : ErrorKind::launch;
+  fail(kind, where, "{} failed: {} ({}): {}", doing, name, text, advice(result));
+}
+
+const DeviceInfo& device_info(int ordinal, Location where) {
+  const Api& api = driver(where);
+  const int count = the_driver().devices;
+  if (ordinal < 0 || ordinal >= count)
+    fail(ErrorKind::unsupported, where, "there is no device cuda:{}; this machine has {} GPU{}", ordinal,
+         count, count == 1 ? "" : "s");
+  struct Slot {
+    std::mutex mutex;
+    std::atomic<const DeviceInfo*> info{nullptr};
+  };
+  static std::vector<Slot>& slots = *new std::vector<Slot>(size_t(count));
+  Slot& slot = slots[size_t(ordinal)];
+  if (const DeviceInfo* info = slot.info.load(std::memory_order_acquire)) return *info;
+  std::lock_guard lock(slot.mutex);
+  if (const DeviceInfo* info = slot.info.load()) return *info;
+  auto fresh = std::make_unique<DeviceInfo>();
+  Device device = 0;
+  check(api.device_get(&device, ordinal), where, "looking at a GPU");
+  const auto attribute = [&](DeviceAttribute which) {
+    int value = 0;
+    check(api.device_attribute(&value, which, device), where, "looking at a GPU");
+    return value;
+  };
+  fresh->ordinal = ordinal;
+  fresh->sm = attribute(kComputeCapabilityMajor) * 10 + attribute(kComputeCapabilityMinor);
+  fresh->multiprocessors = attribute(kMultiprocessorCount);
+  fresh->shared_bytes = attribute(kSharedMemoryPerBlockOptin);
+  char name[128] = "";
+  check(api.device_name(name, sizeof name, device), where, "looking at a GPU");
+  const auto end = fmt::format_to_n(fresh->name, sizeof fresh->name - 1, "{}, sm_{}", name, fresh->sm);
+  *end.out = '\0';
+  if (fresh->sm < 80)
+    fail(ErrorKind::unsupported, where, "{} is too old: kernels need compute capability 8.0", fresh->name);
+  check(api.primary_context_retain(&fresh->context, device), where, "making the GPU's primary context");
+  slot.info.store(fresh.get(), std::memory_order_release);
+  return *fresh.release();
+}
+
+ContextScope::ContextScope(const DeviceInfo& device, Location where) {
+  const Api& api = driver(where);
+  check(api.context_get_current(&previous_), where, "looking at the current context");
+  if (previous_ == device.context) return;
+  check(api.context_set_current(device.context), where, "making the GPU's context current");
+  changed_ = true;
+}
+
+ContextScope::~ContextScope() {
+  if (changed_) the_driver().api.context_set_current(previous_);
+}
+
+}  // namespace heddle::runtime::cuda

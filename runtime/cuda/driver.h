@@ -1,0 +1,43 @@
+// The driver, opened when it is first asked for, and its failures as Errors.
+#pragma once
+
+#include "codegen/ir/location.h"
+#include "runtime/cuda/api.h"
+
+namespace heddle::runtime::cuda {
+
+// Null where there is no usable driver or no device; `why`, where not null, then gets one sentence that lives
+// as long as the process.
+const Api* find_driver(const char** why = nullptr);
+// The driver, or Error (unsupported).
+const Api& driver(Location where);
+
+// Throws the Error that says what `result` means and what to do; returns for success. `doing`: "loading
+// kernel 'x'".
+void check(Result result, Location where, const char* doing);
+
+// A GPU as the code generator and the launcher need it. Looked at once; its primary context is retained for
+// the life of the process, beside that of the CUDA runtime and of PyTorch.
+struct DeviceInfo {
+  int ordinal = 0;
+  Context context = nullptr;
+  char name[160] = "";  // "NVIDIA H200, sm_90"
+  int sm = 0;
+  int multiprocessors = 0;
+  int shared_bytes = 0;  // that one CTA may have, opted in
+};
+const DeviceInfo& device_info(int ordinal, Location where);
+
+// While one lives, the device's context is current on this thread; the caller's own one comes back after.
+class ContextScope {
+ public:
+  ContextScope(const DeviceInfo& device, Location where);
+  ContextScope(const ContextScope&) = delete;
+  ~ContextScope();
+
+ private:
+  Context previous_ = nullptr;
+  bool changed_ = false;
+};
+
+}  // namespace heddle::runtime::cuda

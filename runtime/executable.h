@@ -1,0 +1,39 @@
+// A compiled kernel that can run on a device: what launch() sees of the three kinds of device.
+#pragma once
+
+#include <memory>
+
+#include "codegen/compile.h"
+#include "runtime/launch.h"
+
+namespace heddle::runtime {
+
+// One launch's arguments, flattened, and its amount of work.
+struct LaunchWork {
+  const int64_t* slots;
+  int slot_count;
+  codegen::WorkCount work;  // at least one worker
+};
+
+class Executable {
+ public:
+  virtual ~Executable() = default;
+  // From several threads at once. Throws Error.
+  virtual void run(Stream& stream, const LaunchWork& launch, Location where) const = 0;
+};
+
+// Where compiled code came from, for LaunchReport.
+struct CodeOrigin {
+  bool cache_hit = false;
+  const char* cache_path = "";
+};
+
+// The lowered kernel made ready for the stream's device, through the cache where code is compiled.
+std::unique_ptr<Executable> make_host_executable(const KernelSource& source, const ir::Function& lowered,
+                                                 CodeOrigin& origin);
+std::unique_ptr<Executable> make_interpreter_executable(std::unique_ptr<ir::Function> lowered);
+std::unique_ptr<Executable> make_cuda_executable(const KernelSource& source, const ir::Function& lowered,
+                                                 const Schedule& schedule, Device device, CodeOrigin& origin,
+                                                 Location where);
+
+}  // namespace heddle::runtime
