@@ -7,7 +7,16 @@ namespace kernels {
 using namespace heddle;
 
 std::vector<Device> devices() {
-  return {Device::interpreter(), Device::cpu()};
+  std::vector<Device> all{Device::interpreter(), Device::cpu()};
+  try {
+    all.push_back(Device::cuda());
+  } catch (const Error&) {
+    static const bool said = [] {
+      return std::puts("kernels: no GPU here, so CPU and interpreter alone"), true;
+    }();
+    (void)said;
+  }
+  return all;
 }
 
 std::vector<Schedule> spread(const std::vector<Schedule>& tiles, bool two_axes) {
