@@ -12,7 +12,7 @@ packages=(
   lld-19 ccache                       # faster builds
 )
 if [[ ${1:-} == --tests ]]; then
-  packages+=(doctest-dev clang-19 pkg-config clang-format-19 codespell libllvm14)
+  packages+=(doctest-dev clang-19 pkg-config clang-format-19 codespell libllvm14 python3 python3-pip)
 fi
 
 if ! command -v apt-get >/dev/null; then
@@ -24,8 +24,25 @@ for package in "${packages[@]}"; do
   [[ $(dpkg-query --show --showformat='${db:Status-Status}' "$package" 2>/dev/null) == installed ]] ||
     missing+=("$package")
 done
+
+# The tests assemble every kernel's PTX. Where no CUDA toolkit is installed, NVIDIA's own package brings its assembler.
+bring_ptxas() {
+  local tools=$HOME/.cache/heddle-tools wheel
+  if [[ -n ${HEDDLE_PTXAS:-} || -x /usr/local/cuda/bin/ptxas || -x $tools/ptxas ]] || command -v ptxas >/dev/null; then
+    return
+  fi
+  echo "setup: fetching ptxas (nvidia-cuda-nvcc)"
+  wheel=$(mktemp -d)
+  python3 -m pip download --quiet --no-deps --dest "$wheel" nvidia-cuda-nvcc
+  python3 -m zipfile --extract "$wheel"/*.whl "$wheel/content"
+  mkdir -p "$tools"
+  install -m 755 "$(find "$wheel/content" -name ptxas -type f | head -1)" "$tools/ptxas"
+  rm -r "$wheel"
+}
+
 if ((${#missing[@]} == 0)); then
   echo "setup: all packages are there"
+  if [[ ${1:-} == --tests ]]; then bring_ptxas; fi
   exit 0
 fi
 
@@ -47,3 +64,4 @@ if ! { "${as_root[@]}" apt-get update &&
   exit 1
 fi
 rm -f "$log"
+if [[ ${1:-} == --tests ]]; then bring_ptxas; fi

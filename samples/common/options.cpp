@@ -9,7 +9,7 @@
 namespace sample {
 
 void add_options(CLI::App& app, Options& options) {
-  app.add_option("--target", options.target, "auto, cpu, or interpreter (the slow oracle)")
+  app.add_option("--target", options.target, "auto, cpu, cuda, or interpreter (the slow oracle)")
       ->capture_default_str();
   app.add_option("--schedule", options.schedule,
                  "how the work is spread, e.g. \"BM=128, BN=128, BK=256, work=persistent, "
@@ -53,10 +53,14 @@ double best_time(int repeat, const std::function<void()>& run) {
   return best;
 }
 
-double report(const Options& options, const heddle::Stream& stream, const std::function<void()>& launch,
+double report(const Options& options, heddle::Stream& stream, const std::function<void()>& launch,
               const std::function<Difference()>& check, double work, const char* unit, bool& right) {
-  std::printf("device    %s, %d thread%s\n", stream.device().name(), stream.threads(),
-              stream.threads() == 1 ? "" : "s");
+  const heddle::Device device = stream.device();
+  if (device.kind() == heddle::Device::Kind::cuda)
+    std::printf("device    %s, %ld multiprocessors\n", device.name(), long(device.concurrency()));
+  else
+    std::printf("device    %s, %d thread%s\n", device.name(), stream.threads(),
+                stream.threads() == 1 ? "" : "s");
   launch();
   const heddle::runtime::LaunchReport cold = heddle::runtime::last_launch();
   char schedule[1024];
@@ -81,7 +85,10 @@ double report(const Options& options, const heddle::Stream& stream, const std::f
   } else {
     std::printf("error     not checked\n");
   }
-  const double best = best_time(options.repeat, launch);
+  const double best = best_time(options.repeat, [&] {
+    launch();
+    stream.synchronize();
+  });
   std::printf("time      %.3f ms, %.1f %s\n", best, work / best * 1e-6, unit);
   return best;
 }

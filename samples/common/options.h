@@ -40,7 +40,7 @@ struct Difference {
 // schedule, error, time and rate. `work` is what one launch moves or computes; `unit` is "GB/s" (work in
 // bytes) or "GFLOP/s" (in flops). `check` compares the output of the first launch. Returns the best time in
 // milliseconds.
-double report(const Options& options, const heddle::Stream& stream, const std::function<void()>& launch,
+double report(const Options& options, heddle::Stream& stream, const std::function<void()>& launch,
               const std::function<Difference()>& check, double work, const char* unit, bool& right);
 
 // Times `run` as report() does: the best of `repeat` in milliseconds.

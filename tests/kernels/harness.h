@@ -257,6 +257,19 @@ class Launch {
   std::tuple<typename LoanOf<Args>::type...> loans_;
 };
 
+// Whether a GPU refuses these dims by number: its shared memory is smaller than a CPU's cache.
+template <class Try>
+bool too_large(heddle::Device device, Try attempt) {
+  if (device.kind() != heddle::Device::Kind::cuda) return false;
+  try {
+    attempt();
+    return false;
+  } catch (const heddle::Error& error) {
+    if (error.kind() != heddle::ErrorKind::schedule) throw;
+    return std::string(error.what()).find("bytes of shared memory") != std::string::npos;
+  }
+}
+
 // Tensor cores add in their own order: a dot of 16-bit floats on a GPU has the oracle's values within the
 // bound, but not its bits.
 template <class T, int R>
@@ -298,6 +311,7 @@ void check_launches(const std::vector<heddle::Schedule>& schedules, Run run, con
         CHECK_MESSAGE(problem.empty(), std::string(all[0].name()), ": ", problem);
       }
       for (size_t d = 1; d < all.size(); ++d) {
+        if (too_large(all[d], [&] { Launch<Args...>(all[d], run(schedule), args...); })) continue;
         const Launch<Args...> launch(all[d], run(schedule), args...);
         const std::string problem = launch.check(), other = launch.compare(*oracle);
         CHECK_MESSAGE(problem.empty(), std::string(all[d].name()), ": ", problem);
@@ -305,7 +319,7 @@ void check_launches(const std::vector<heddle::Schedule>& schedules, Run run, con
           CHECK_MESSAGE(other.empty(), std::string(all[d].name()), ": ", other);
       }
     } catch (const heddle::Error& error) {
-      FAIL_CHECK(error.what());
+      FAIL_CHECK(std::string(error.what()));
     }
   }
 }
@@ -323,7 +337,7 @@ void check(const Kernel& kernel, std::vector<heddle::Schedule> schedules, const 
       schedules.push_back(heddle::runtime::last_launch().schedule);
     }
   } catch (const heddle::Error& error) {
-    FAIL_CHECK(error.what());
+    FAIL_CHECK(std::string(error.what()));
   }
   check_launches(
       schedules,

@@ -2,8 +2,6 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
-#include <cstdlib>
-#include <fstream>
 
 #include "codegen/ir/parse.h"
 #include "codegen/ir/print.h"
@@ -61,13 +59,6 @@ Outcome compiles(const runtime::KernelSource& source, const Schedule& schedule,
   const std::string text = ir::print(*program);
   CHECK(ir::print(*ir::parse(text)) == text);
   const codegen::GpuKernel kernel = codegen::compile_ptx(*program, 80);
-  if (const char* folder = std::getenv("HEDDLE_PTX_OUT")) {
-    static int count = 0;
-    const std::string name = std::string(folder) + "/" + std::to_string(count++) + "-" + source.name;
-    std::ofstream(name + ".ptx") << kernel.ptx;
-    std::ofstream(name + ".meta") << kernel.entry << " " << kernel.threads << " " << kernel.shared_bytes
-                                  << "\n";
-  }
   for (const char* architecture : {"sm_80", "sm_90"}) {
     const test::PtxasResult result = test::ptxas(kernel.ptx, architecture);
     INFO(result.output);

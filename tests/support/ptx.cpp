@@ -20,9 +20,15 @@ std::unique_ptr<ir::Function> scheduled(const runtime::KernelSource& source, con
 
 namespace {
 
+// Where tools/setup.sh looks, and puts one.
 std::string find_ptxas() {
   if (const char* named = std::getenv("HEDDLE_PTXAS")) return named;
-  for (const char* path : {"/usr/local/cuda/bin/ptxas", "/usr/bin/ptxas"})
+  std::istringstream folders(std::getenv("PATH") ? std::getenv("PATH") : "");
+  for (std::string folder; std::getline(folders, folder, ':');)
+    if (std::ifstream(folder + "/ptxas").good()) return folder + "/ptxas";
+  const char* home = std::getenv("HOME");
+  for (const std::string& path : {std::string("/usr/local/cuda/bin/ptxas"),
+                                  std::string(home ? home : "") + "/.cache/heddle-tools/ptxas"})
     if (std::ifstream(path).good()) return path;
   return {};
 }
