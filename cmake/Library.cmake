@@ -8,7 +8,7 @@ set(HEDDLE_PUBLIC_HEADERS
   dsl/work.h
   codegen/ir/export.h codegen/ir/location.h codegen/ir/error.h codegen/ir/dtype.h codegen/ir/schedule.h
   codegen/ir/ops.def
-  runtime/launch.h runtime/buffer.h runtime/stream.h runtime/tensor.h)
+  runtime/launch.h runtime/buffer.h runtime/interop.h runtime/stream.h runtime/tensor.h)
 
 file(GLOB heddle_sources CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}
   ${PROJECT_SOURCE_DIR}/dsl/*.cpp ${PROJECT_SOURCE_DIR}/codegen/*.cpp ${PROJECT_SOURCE_DIR}/codegen/*/*.cpp

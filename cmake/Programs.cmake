@@ -9,7 +9,7 @@ target_link_libraries(sample_common PUBLIC heddle heddle_flags Threads::Threads 
 # One program from ${folder}/<name>.cpp or from all .cpp files of ${folder}/<name>/.
 function(heddle_add_programs folder prefix)
   file(GLOB entries CONFIGURE_DEPENDS LIST_DIRECTORIES true ${PROJECT_SOURCE_DIR}/${folder}/*)
-  list(FILTER entries EXCLUDE REGEX "/common$")
+  list(FILTER entries EXCLUDE REGEX "/(common|interop)$")
   foreach(entry IN LISTS entries)
     set(sources "")
     if(IS_DIRECTORY ${entry})
@@ -32,5 +32,10 @@ if(HEDDLE_SAMPLES)
 endif()
 if(HEDDLE_BENCH)
   heddle_add_programs(bench bench)
+  # The samples' kernels for other languages.
+  add_library(bench_interop MODULE ${PROJECT_SOURCE_DIR}/bench/interop/kernels.cpp)
+  target_link_libraries(bench_interop PRIVATE sample_common)
+  set_target_properties(bench_interop PROPERTIES
+    PREFIX "" OUTPUT_NAME heddle_samples LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bench CXX_EXTENSIONS OFF)
   heddle_add_programs(tools tool)
 endif()

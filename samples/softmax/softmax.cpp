@@ -1,20 +1,5 @@
-// Softmax of each row of a matrix. COLS covers a row; lanes beyond its end read minus infinity, and so weigh
-// nothing.
-#include <heddle/heddle.h>
-
-#include <cmath>
-
-using namespace heddle;
-
-HEDDLE_DIM(COLS);
-
-template <class T>
-const Kernel softmax{"softmax", [](View<const T, 2> in, View<T, 2> out) {
-                       auto [row] = tile_id<1>(out.extent(0));
-                       auto x = cast<f32>(load<COLS>(in, {row, 0}, -INFINITY));
-                       auto e = exp(x - max<0>(x));
-                       store(out, {row, 0}, cast<T>(e / sum<0>(e)));
-                     }};
+// Command line around the softmax of softmax.h.
+#include "softmax/softmax.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -24,6 +9,9 @@ const Kernel softmax{"softmax", [](View<const T, 2> in, View<T, 2> out) {
 #include "common/options.h"
 
 namespace {
+
+using namespace heddle;
+using sample::softmax;
 
 template <class T>
 bool run(const sample::Options& options, const std::string& dtype, int64_t rows, int64_t columns) {

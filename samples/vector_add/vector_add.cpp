@@ -1,21 +1,14 @@
-// Vector addition, SPMD: each program instance adds one block, with a mask for the end.
-#include <heddle/heddle.h>
-
-using namespace heddle;
-
-HEDDLE_DIM(BLOCK);
-
-const Kernel add{"vector_add", [](Ptr<const f32> x, Ptr<const f32> y, Ptr<f32> out, Scalar<i64> n) {
-                   auto i = program_id(0) * BLOCK + arange<BLOCK>();
-                   auto live = i < n;
-                   store(out + i, load(x + i, live) + load(y + i, live), live);
-                 }};
+// Command line around the vector addition of vector_add.h.
+#include "vector_add/vector_add.h"
 
 #include <cstdio>
 #include <random>
 #include <vector>
 
 #include "common/options.h"
+
+using namespace heddle;
+using sample::BLOCK;
 
 int main(int argc, char** argv) {
   sample::Options options;
@@ -39,7 +32,9 @@ int main(int argc, char** argv) {
                                                             : Schedule{.dims = {BLOCK = 4096}};
     const DimBinding* block = schedule.dims.find("BLOCK");
     const int64_t programs = block ? (n + block->value - 1) / block->value : 1;
-    auto launch = [&] { add.with(schedule).grid(programs)(stream, x.data(), y.data(), out.data(), n); };
+    auto launch = [&] {
+      sample::vector_add.with(schedule).grid(programs)(stream, x.data(), y.data(), out.data(), n);
+    };
     auto check = [&] {
       std::vector<float> result(host_x.size());
       out.download(stream, result.data());
