@@ -16,30 +16,43 @@ bool has_mma(DType element) {
   return element == DType::f16 || element == DType::bf16;
 }
 
+namespace {
+
+// What the rules below look at.
+struct Census {
+  int64_t dot = 0;      // lanes of the largest dot's result; 0 = no dot
+  int64_t largest = 1;  // lanes of the largest tile
+  bool pointers = false;
+
+  explicit Census(const ir::Function& function) {
+    ir::walk(function.body, [&](const Op* op) {
+      for (const Value* result : op->results) {
+        if (op->code == Opcode::dot) dot = std::max(dot, result->type.count());
+        if (result->type.kind == ir::Type::Kind::data) largest = std::max(largest, result->type.count());
+        pointers |= result->type.kind == ir::Type::Kind::pointer && result->type.rank > 0;
+      }
+    });
+  }
+};
+
+int64_t power_of_two(int64_t value, int64_t low, int64_t high) {
+  return int64_t(std::bit_floor(uint64_t(std::clamp(value, low, high))));
+}
+
+}  // namespace
+
 int64_t default_warps(const ir::Function& function) {
-  int64_t dot = 0, largest = 1;
-  ir::walk(function.body, [&](const Op* op) {
-    for (const Value* result : op->results) {
-      if (op->code == Opcode::dot) dot = std::max(dot, result->type.count());
-      if (result->type.rank > 0 && result->type.kind == ir::Type::Kind::data)
-        largest = std::max(largest, result->type.count());
-    }
-  });
-  if (dot) return int64_t(std::bit_floor(uint64_t(std::clamp<int64_t>(dot / (64 * 64), 4, 8))));
-  return int64_t(std::bit_floor(uint64_t(std::clamp<int64_t>(largest / (32 * 16), 1, 16))));
+  const Census census(function);
+  if (census.dot) return power_of_two(census.dot / (64 * 64), 4, 8);
+  return power_of_two(census.largest / (32 * (census.pointers ? 16 : 32)), 1, 16);
 }
 
 int64_t default_ctas(const ir::Function& function, int64_t warps) {
-  bool dot = false;
-  int64_t elements = 1;  // of the largest tile, in one thread
-  ir::walk(function.body, [&](const Op* op) {
-    dot |= op->code == Opcode::dot;
-    for (const Value* result : op->results)
-      if (result->type.kind == ir::Type::Kind::data)
-        elements = std::max(elements, result->type.count() / (warps * 32));
-  });
-  if (dot) return 1;
-  const int64_t registers = std::min<int64_t>(48 + 5 * elements, 255);
+  const Census census(function);
+  if (census.dot) return 1;
+  const int64_t elements = census.largest / (warps * 32);
+  const int64_t registers =
+      std::min<int64_t>(census.pointers ? 48 + 5 * elements : 40 + 3 * elements / 2, 255);
   // Each quarter of a multiprocessor has a quarter of its 64 Ki registers.
   const int64_t resident = 4 * (16 * 1024 / (registers * 32));
   return std::clamp<int64_t>(resident / warps, 1, 32);

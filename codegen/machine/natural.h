@@ -33,11 +33,12 @@ class NaturalLayouts {
 };
 
 // Warps for a kernel whose schedule leaves them open: the tile of a dot is shared out in parts of 64 x 64,
-// other tiles in 16 elements a thread.
+// other tiles in 32 elements a thread, or 16 where each may have an address of its own.
 int64_t default_warps(const ir::Function& function);
 
 // CTAs on a multiprocessor to allot registers for: one where a dot's accumulator wants them all, else as many
-// as leave each thread five for every element it has of a tile: value, address, temporaries.
+// as leave each thread 1.5 for every element it has of a tile, or 5 where elements have addresses
+// (docs/performance.md).
 int64_t default_ctas(const ir::Function& function, int64_t warps);
 
 // Whether the tensor cores multiply tiles of this type here.

@@ -54,9 +54,11 @@ bool is_zero(const ir::Value* value) {
 
 class Roles {
  public:
-  explicit Roles(const ir::Function& function)
-      : roles_(function.dims.size()), at_zero_only_(function.dims.size(), true) {
+  explicit Roles(const ir::Function& function) : roles_(function.dims.size()), covers_(function.dims.size()) {
     ir::walk(function.body, [&](const Op* op) { visit(*op); });
+    // What every access has at offset 0 must be there as a whole, whatever else is done with it.
+    for (size_t dim = 0; dim < roles_.size(); ++dim)
+      if (covers_[dim].kind == Role::cover) roles_[dim] = covers_[dim];
   }
   const Role& operator[](size_t dim) const { return roles_[dim]; }
 
@@ -65,7 +67,6 @@ class Roles {
   void claim(const Extent& extent, Role role) {
     if (extent.dim == Extent::kLiteral) return;
     Role& held = roles_[size_t(extent.dim)];
-    if (role.kind == Role::cover && !at_zero_only_[size_t(extent.dim)]) role.kind = Role::block_inner;
     if (role.kind > held.kind) held = role;
   }
 
@@ -75,9 +76,11 @@ class Roles {
       case Opcode::store_view: return access(op, op.operands[1]->type, 2);
       case Opcode::arange: return claim(op.results[0]->type.extents[0], {Role::block_inner, &op});
       case Opcode::tile_id:
-        for (size_t i = 0; i < op.attributes.size(); ++i)
+        for (size_t i = 0; i < op.attributes.size(); ++i) {
+          walks(op.attributes[i]);
           claim(op.attributes[i],
                 {i + 1 == op.attributes.size() ? Role::block_inner : Role::block_outer, &op});
+        }
         return;
       case Opcode::dot:
         claim(op.results[0]->type.extents[0], {Role::dot_m, &op});
@@ -95,18 +98,22 @@ class Roles {
       const Extent& extent = tile.extents[i];
       if (extent.dim == Extent::kLiteral) continue;
       const int axis = leading + i;
-      if (is_zero(op.operands[size_t(first_offset + axis)])) {
-        claim(extent, {Role::cover, &op, view, axis});
-      } else {
-        at_zero_only_[size_t(extent.dim)] = false;
-        if (roles_[size_t(extent.dim)].kind == Role::cover) roles_[size_t(extent.dim)] = {};
-        claim(extent, {i + 1 == tile.rank ? Role::block_inner : Role::block_outer, &op});
-      }
+      Role& covers = covers_[size_t(extent.dim)];
+      if (!is_zero(op.operands[size_t(first_offset + axis)]))
+        walks(extent);
+      else if (covers.kind == Role::unused)
+        covers = {Role::cover, &op, view, axis};
+      claim(extent, {i + 1 == tile.rank ? Role::block_inner : Role::block_outer, &op});
     }
   }
 
+  // Some access of this dim starts elsewhere than at 0.
+  void walks(const Extent& extent) {
+    if (extent.dim != Extent::kLiteral) covers_[size_t(extent.dim)] = {Role::block_inner};
+  }
+
   std::vector<Role> roles_;
-  std::vector<bool> at_zero_only_;
+  std::vector<Role> covers_;  // by dim: cover, or block_inner once that is out of the question
 };
 
 // The extent that `dim` walks along: an axis of the work space, or a loop in steps of it.
