@@ -1,4 +1,5 @@
 // dot, from operands in shared memory: mma.sync for 16-bit floats, chains of fma for the rest.
+#include <fmt/format.h>
 #include <llvm/IR/Module.h>
 
 #include "codegen/llvm/lane_ops.h"
@@ -20,38 +21,40 @@ Value* slot_start(Emitter& e, const BufferLayout& memory, Value* slot) {
 }
 
 // Fragments of mma.m16n8k16 by ldmatrix (PTX ISA, "Warp-level matrix load instruction: ldmatrix"). Each group
-// of eight lanes names the rows of one 8 x 8 matrix: lane l the row l % 8 of matrix l / 8.
+// of eight lanes names the rows of one 8 x 8 matrix: lane l the row l % 8 of matrix l / 8. The four matrices
+// are those of two blocks along the operand's outer axis (A's M, B's N), `outer_step` apart, and of two along
+// K: bit `outer_bit` of the lane chooses the block, the other one of bits 3 and 4 the half of K.
 class Fragments {
  public:
-  // `k_axis` of the buffer is the dot's K; the other one is A's M or B's N.
-  Fragments(Emitter& e, const ir::Value* buffer, Value* slot, int k_axis, Value* warp_offset)
+  // `k_axis` of the buffer is the dot's K.
+  Fragments(Emitter& e, const ir::Value* buffer, Value* slot, int k_axis, Value* warp_offset,
+            int64_t outer_step, int outer_bit)
       : e_(e), memory_(buffer), k_axis_(k_axis), transposed_(memory_.fast != k_axis) {
     auto& b = e.builder;
-    start_ = b.CreateAdd(slot_start(e, memory_, slot), b.CreateMul(warp_offset, e.i32(outer_bytes())));
+    Value* lane_row = b.CreateAnd(e.thread, e.i32(7));
+    Value* block = b.CreateAnd(b.CreateLShr(e.thread, e.i32(outer_bit)), e.i32(1));
+    Value* half = b.CreateAnd(b.CreateLShr(e.thread, e.i32(7 - outer_bit)), e.i32(1));
+    // Rows run along the slow axis: the outer one if K is fast, else K.
+    Value* outer_lane = b.CreateMul(block, e.i32(outer_step));
+    Value* k_lane = b.CreateMul(half, e.i32(8));
+    (transposed_ ? k_lane : outer_lane) = b.CreateAdd(transposed_ ? k_lane : outer_lane, lane_row);
+    outer_lane = b.CreateAdd(outer_lane, warp_offset);
+    Value* lane =
+        b.CreateAdd(b.CreateMul(outer_lane, e.i32(outer_bytes())), b.CreateMul(k_lane, e.i32(k_bytes())));
+    address_ = b.CreatePtrToInt(e.shared_at(b.CreateAdd(lane, slot_start(e, memory_, slot))), b.getInt32Ty());
   }
 
-  // Four matrices: the pairs of `outer` block (0, then `outer_step` further) and of K (0, then 8) that lanes'
-  // bits 3 and 4 choose: bit `outer_bit` the block, the other one K.
-  std::vector<Value*> load(int64_t outer, int64_t outer_step, int outer_bit, int64_t k, int count) {
+  // `count` matrices, 4 or 2 (of the first block alone), from these coordinates on.
+  std::vector<Value*> load(int64_t outer, int64_t k, int count) {
     auto& b = e_.builder;
-    Value* lane_row = b.CreateAnd(e_.thread, e_.i32(7));
-    Value* block = b.CreateAnd(b.CreateLShr(e_.thread, e_.i32(outer_bit)), e_.i32(1));
-    Value* half = b.CreateAnd(b.CreateLShr(e_.thread, e_.i32(7 - outer_bit)), e_.i32(1));
-    // Rows run along the slow axis: the outer one if K is fast, else K.
-    Value* outer_lane = b.CreateMul(block, e_.i32(outer_step));
-    Value* k_lane = b.CreateMul(half, e_.i32(8));
-    (transposed_ ? k_lane : outer_lane) = b.CreateAdd(transposed_ ? k_lane : outer_lane, lane_row);
-    Value* lane =
-        b.CreateAdd(b.CreateMul(outer_lane, e_.i32(outer_bytes())), b.CreateMul(k_lane, e_.i32(k_bytes())));
-    Value* offset = b.CreateAdd(b.CreateAdd(start_, lane), e_.i32(outer * outer_bytes() + k * k_bytes()));
-    Value* address = b.CreatePtrToInt(e_.shared_at(offset), b.getInt32Ty());
-    const std::string name = std::string("ldmatrix.sync.aligned.m8n8.x") + (count == 4 ? "4" : "2") +
-                             (transposed_ ? ".trans" : "") + ".shared.b16 ";
-    const std::string text = count == 4 ? name + "{$0, $1, $2, $3}, [$4];" : name + "{$0, $1}, [$2];";
+    // What is known now goes into the instruction, not into a register.
+    const std::string text = fmt::format(
+        "ldmatrix.sync.aligned.m8n8.x{}{}.shared.b16 {}, [${}+{}];", count, transposed_ ? ".trans" : "",
+        count == 4 ? "{$0, $1, $2, $3}" : "{$0, $1}", count, outer * outer_bytes() + k * k_bytes());
     const std::string constraints = count == 4 ? "=r,=r,=r,=r,r" : "=r,=r,r";
     llvm::Type* type =
         llvm::StructType::get(b.getContext(), std::vector<llvm::Type*>(size_t(count), b.getInt32Ty()));
-    Value* loaded = e_.assembly(text, constraints, type, {address}, true);
+    Value* loaded = e_.assembly(text, constraints, type, {address_}, true);
     std::vector<Value*> words;
     for (int i = 0; i < count; ++i) words.push_back(b.CreateExtractValue(loaded, unsigned(i)));
     return words;
@@ -65,7 +68,7 @@ class Fragments {
   BufferLayout memory_;
   int k_axis_;
   bool transposed_;
-  Value* start_;
+  Value* address_;  // of what this lane names, at coordinates 0
 };
 
 void emit_tensor(Emitter& e, const Op* op) {
@@ -77,21 +80,22 @@ void emit_tensor(Emitter& e, const Op* op) {
                            ".f32 {$0, $1, $2, $3}, {$4, $5, $6, $7}, {$8, $9}, {$10, $11, $12, $13};";
   const std::string constraints = "=f,=f,=f,=f,r,r,r,r,r,r,f,f,f,f";
   llvm::Type* four = llvm::StructType::get(b.getContext(), std::vector<llvm::Type*>(4, b.getFloatTy()));
-  Fragments a(e, op->operands[0], e.scalar(op->operands[1]), 1, e.thread_coordinate(layout, 0, true));
-  Fragments bs(e, op->operands[2], e.scalar(op->operands[3]), 0, e.thread_coordinate(layout, 1, true));
   Registers c = e.tiles.at(op->operands[4]);
   const int64_t rows = layout.repeat[0], columns = layout.repeat[1];
   const int64_t row_step = layout.block(0), column_step = layout.block(1);
+  Fragments a(e, op->operands[0], e.scalar(op->operands[1]), 1, e.thread_coordinate(layout, 0, true), 8, 3);
+  Fragments bs(e, op->operands[2], e.scalar(op->operands[3]), 0, e.thread_coordinate(layout, 1, true),
+               column_step, 4);
   for (int64_t k = 0; k < op->attribute(0); k += 16) {
     std::vector<std::vector<Value*>> b_words;
     for (int64_t j = 0; j < columns; j += 2) {
       const int count = j + 1 < columns ? 4 : 2;
-      const std::vector<Value*> words = bs.load(j * column_step, column_step, 4, k, count);
+      const std::vector<Value*> words = bs.load(j * column_step, k, count);
       b_words.push_back({words[0], words[1]});
       if (count == 4) b_words.push_back({words[2], words[3]});
     }
     for (int64_t i = 0; i < rows; ++i) {
-      const std::vector<Value*> a_words = a.load(i * row_step, 8, 3, k, 4);
+      const std::vector<Value*> a_words = a.load(i * row_step, k, 4);
       for (int64_t j = 0; j < columns; ++j) {
         const size_t first = size_t((i * columns + j) * 4);
         std::vector<Value*> operands(a_words);

@@ -1,4 +1,5 @@
 // Shared memory: buffers, tiles into and out of them, and copies from global memory that pass no register.
+#include <fmt/format.h>
 #include <llvm/IR/Module.h>
 
 #include "codegen/nvptx/emitter.h"
@@ -166,12 +167,16 @@ void emit_copy_async(Emitter& e, const Op* op) {
   Value* first_column = b.CreateMul(b.CreateURem(e.thread, e.i32(pieces)), e.i32(piece));
   Value* step = b.CreateMul(row_bytes, e.i64(threads / pieces));
 
-  const auto copy = [&](int64_t turn, Value* from, Value* row, Value* column, Value* bytes) {
+  const auto target = [&](Value* row, Value* column) {
     Value* to = b.CreateAdd(start, b.CreateAdd(b.CreateMul(row, e.i32(memory.row_stride[size_t(slow)])),
                                                b.CreateMul(column, e.i32(memory.element_bytes))));
-    std::vector<Value*> operands{b.CreatePtrToInt(e.shared_at(to), b.getInt32Ty()),
-                                 b.CreatePtrToInt(from, b.getInt64Ty())};
-    std::string constraints = "r,l", text = "cp.async.cg.shared.global [$0], [$1], 16";
+    return b.CreatePtrToInt(e.shared_at(to), b.getInt32Ty());
+  };
+  // To `to` + `offset`: what is known now goes into the instruction, not into a register.
+  const auto copy = [&](int64_t turn, Value* from, Value* to, int64_t offset, Value* bytes) {
+    std::vector<Value*> operands{to, b.CreatePtrToInt(from, b.getInt64Ty())};
+    std::string constraints = "r,l",
+                text = fmt::format("cp.async.cg.shared.global [$0+{}], [$1], 16", offset);
     if (bytes) {
       operands.push_back(bytes);
       constraints += ",r";
@@ -205,12 +210,14 @@ void emit_copy_async(Emitter& e, const Op* op) {
                    *done = e.new_block("copied");
   b.CreateCondBr(whole, wholly, partly);
   b.SetInsertPoint(wholly);
-  Value* from = nullptr;
+  Value *from = nullptr, *to = nullptr;
   for (int64_t turn = 0; turn < turns; ++turn) {
     Value *row, *column;
     place(turn, row, column);
+    if (!steps || !from) to = target(row, column);
     from = steps && from ? b.CreateGEP(b.getInt8Ty(), from, step) : source(row, column);
-    copy(turn, from, row, column, nullptr);
+    const int64_t offset = steps ? turn * (threads / pieces) * memory.row_stride[size_t(slow)] : 0;
+    copy(turn, from, to, offset, nullptr);
   }
   b.CreateBr(done);
 
@@ -226,8 +233,8 @@ void emit_copy_async(Emitter& e, const Op* op) {
     left = b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, left, e.i32(0));
     Value* bytes = b.CreateSelect(inside, b.CreateMul(left, e.i32(memory.element_bytes)), e.i32(0));
     // Where nothing is read, the address must still be one: the view's own.
-    copy(turn, b.CreateSelect(b.CreateICmpEQ(bytes, e.i32(0)), view.base, source(row, column)), row, column,
-         bytes);
+    copy(turn, b.CreateSelect(b.CreateICmpEQ(bytes, e.i32(0)), view.base, source(row, column)),
+         target(row, column), 0, bytes);
   }
   b.CreateBr(done);
   b.SetInsertPoint(done);
