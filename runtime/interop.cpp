@@ -23,6 +23,10 @@ struct Published {
   std::vector<ir::Type> types;
   std::vector<bool> read_only;
   runtime::KernelState* state = nullptr;
+
+  Published() = default;
+  Published(const Published&) = delete;
+  ~Published() { runtime::destroy(state); }
 };
 
 struct Registry {

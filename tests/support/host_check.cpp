@@ -44,7 +44,7 @@ class Guarded {
   char* place(const std::vector<char>& content, bool at_end) {
     std::memset(room_base_, 0xa5, room_);
     char* data = at_end ? room_base_ + room_ - bytes_ : room_base_;
-    std::memcpy(data, content.data(), content.size());
+    if (!content.empty()) std::memcpy(data, content.data(), content.size());
     return data;
   }
   std::vector<char> room() const { return {room_base_, room_base_ + room_}; }
