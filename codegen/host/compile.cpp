@@ -7,8 +7,8 @@
 
 #include "codegen/host/control.h"
 #include "codegen/host/emitter.h"
-#include "codegen/host/object.h"
 #include "codegen/llvm/errors.h"
+#include "codegen/llvm/module.h"
 
 namespace heddle::codegen {
 

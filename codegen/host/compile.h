@@ -6,6 +6,9 @@
 
 namespace heddle::codegen::host {
 
+// The function that program.cpp looks for.
+inline constexpr const char* kEntryName = "heddle_kernel";
+
 struct Compiled {
   HostObject object;
   std::string llvm, assembly;  // filled in when asked for

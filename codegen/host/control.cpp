@@ -3,6 +3,7 @@
 #include "codegen/host/control.h"
 
 #include "codegen/ir/fail.h"
+#include "codegen/llvm/lane_ops.h"
 
 namespace heddle::codegen::host {
 
@@ -70,20 +71,6 @@ void set_scalars(Emitter& e, const std::vector<llvm::PHINode*>& phis, ir::Value*
     if (phis[i]) e.scalars[values[i]] = phis[i];
 }
 
-// How often a loop from `lower` to `upper` by `step` runs: no sum is formed that could overflow.
-Value* trip_count(Emitter& e, Value* lower, Value* upper, Value* step) {
-  auto& b = e.at(0);
-  Value* zero = e.index(0);
-  Value* upward = b.CreateICmpSGT(step, zero);
-  Value* distance = b.CreateSelect(upward, b.CreateSub(upper, lower), b.CreateSub(lower, upper));
-  Value* stride = b.CreateSelect(upward, step, b.CreateNeg(step));
-  Value* runs = b.CreateSelect(upward, b.CreateICmpSLT(lower, upper), b.CreateICmpSGT(lower, upper));
-  runs = b.CreateAnd(runs, b.CreateICmpNE(step, zero));
-  Value* divisor = b.CreateSelect(runs, stride, e.index(1));
-  Value* count = b.CreateAdd(b.CreateUDiv(b.CreateSub(distance, e.index(1)), divisor), e.index(1));
-  return b.CreateSelect(runs, count, zero);
-}
-
 }  // namespace
 
 void emit_for(Emitter& e, const Op* op) {
@@ -91,7 +78,7 @@ void emit_for(Emitter& e, const Op* op) {
   const std::vector<Tile> tiles = state_tiles(e, op, 3);
   Value* lower = e.scalar(op->operands[0]);
   Value* step = e.scalar(op->operands[2]);
-  Value* trips = trip_count(e, lower, e.scalar(op->operands[1]), step);
+  Value* trips = trip_count(e.at(0), lower, e.scalar(op->operands[1]), step);
   auto& b = e.at(0);
   llvm::BasicBlock* before = b.GetInsertBlock();
   llvm::BasicBlock* body = e.new_block("for");

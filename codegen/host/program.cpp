@@ -14,8 +14,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "codegen/host/compile.h"
 #include "codegen/host/host.h"
-#include "codegen/host/object.h"
 #include "codegen/ir/fail.h"
 
 namespace heddle::codegen {

@@ -241,6 +241,19 @@ Value* lane_op(LaneBuilder& e, Opcode code, DType type, const std::vector<Value*
   return ir::info(code).boolean_result ? result : convert(e, result, DType::f32, type);
 }
 
+Value* trip_count(llvm::IRBuilder<>& b, Value* lower, Value* upper, Value* step) {
+  Value* zero = b.getInt64(0);
+  Value* one = b.getInt64(1);
+  Value* upward = b.CreateICmpSGT(step, zero);
+  Value* distance = b.CreateSelect(upward, b.CreateSub(upper, lower), b.CreateSub(lower, upper));
+  Value* stride = b.CreateSelect(upward, step, b.CreateNeg(step));
+  Value* runs = b.CreateSelect(upward, b.CreateICmpSLT(lower, upper), b.CreateICmpSGT(lower, upper));
+  runs = b.CreateAnd(runs, b.CreateICmpNE(step, zero));
+  Value* divisor = b.CreateSelect(runs, stride, one);
+  Value* count = b.CreateAdd(b.CreateUDiv(b.CreateSub(distance, one), divisor), one);
+  return b.CreateSelect(runs, count, zero);
+}
+
 Value* combine(LaneBuilder& e, ir::ReduceKind kind, DType type, Value* a, Value* b) {
   constexpr Opcode kOps[] = {Opcode::add, Opcode::mul, Opcode::max, Opcode::min};
   return lane_op(e, kOps[int(kind)], type, {a, b});

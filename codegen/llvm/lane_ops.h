@@ -23,6 +23,9 @@ llvm::Value* fused_multiply_add(LaneBuilder& e, llvm::Value* a, llvm::Value* b, 
 // A literal of a constant op.
 llvm::Constant* lane_constant(LaneBuilder& e, DType type, int64_t payload);
 
+// How often a loop from `lower` to `upper` by `step` (i64) runs: no sum is formed that could overflow.
+llvm::Value* trip_count(llvm::IRBuilder<>& b, llvm::Value* lower, llvm::Value* upper, llvm::Value* step);
+
 // Type with `value`'s number of lanes.
 llvm::Type* lanes_like(const llvm::Value* value, llvm::Type* element);
 

@@ -1,24 +1,14 @@
 // One kernel: parameters, the body, PTX.
 #include <fmt/format.h>
-#include <llvm/Analysis/TargetLibraryInfo.h>
 #include <llvm/Config/llvm-config.h>
 #include <llvm/IR/IntrinsicsNVPTX.h>
-#include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Module.h>
-#include <llvm/IR/Verifier.h>
 #include <llvm/MC/TargetRegistry.h>
-#include <llvm/Passes/PassBuilder.h>
-#include <llvm/Support/TargetSelect.h>
 #include <llvm/Target/TargetMachine.h>
-#include <llvm/Transforms/InstCombine/InstCombine.h>
-#include <llvm/Transforms/Scalar/EarlyCSE.h>
-#include <llvm/Transforms/Scalar/LICM.h>
-#include <llvm/Transforms/Scalar/LoopPassManager.h>
-#include <llvm/Transforms/Scalar/SimplifyCFG.h>
-#include <llvm/Transforms/Scalar/Sink.h>
 
 #include "codegen/ir/fail.h"
 #include "codegen/llvm/errors.h"
+#include "codegen/llvm/module.h"
 #include "codegen/nvptx/emitter.h"
 #include "codegen/nvptx/nvptx.h"
 #include "codegen/schedule/lower.h"
@@ -158,35 +148,6 @@ void emit_entry(Emitter& e) {
   b.CreateRetVoid();
 }
 
-void optimise(llvm::Module& module, llvm::TargetMachine& machine) {
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  if (llvm::verifyModule(module, &stream))
-    fail(ErrorKind::internal, {}, "the NVIDIA target made invalid LLVM IR: {}", stream.str());
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager graphs;
-  llvm::ModuleAnalysisManager modules;
-  llvm::PassBuilder builder(&machine);
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(graphs);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, graphs, modules);
-  llvm::FunctionPassManager passes;
-  passes.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/false));
-  passes.addPass(llvm::InstCombinePass());
-  passes.addPass(llvm::SimplifyCFGPass());
-  passes.addPass(
-      llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(100, 250, true), /*UseMemorySSA=*/true));
-  passes.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/false));
-  // What only the narrow side of an access needs is computed there, and keeps no register on the wide side.
-  passes.addPass(llvm::SinkingPass());
-  llvm::ModulePassManager pipeline;
-  pipeline.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(passes)));
-  pipeline.run(module, modules);
-}
-
 struct Built {
   std::unique_ptr<llvm::Module> module;
   std::string entry;
@@ -194,11 +155,11 @@ struct Built {
 
 Built build(const ir::Function& program, llvm::LLVMContext& context, llvm::TargetMachine& machine) {
   auto module = std::make_unique<llvm::Module>("kernel", context);
-  module->setTargetTriple(machine.getTargetTriple().str());
-  module->setDataLayout(machine.createDataLayout());
+  prepare_module(*module, machine);
   Emitter e(program, *module);
   emit_entry(e);
-  optimise(*module, machine);
+  // What only the narrow side of an access needs is computed there, and keeps no register on the wide side.
+  optimise(*module, machine, Sinking::yes);
   return {.module = std::move(module), .entry = e.entry->getName().str()};
 }
 
@@ -212,14 +173,7 @@ GpuKernel compile_ptx(const ir::Function& program, int sm) {
   errors.watch(context);
   const std::unique_ptr<llvm::TargetMachine> machine = nvptx::make_target_machine(sm);
   nvptx::Built built = nvptx::build(program, context, *machine);
-  llvm::SmallVector<char, 0> bytes;
-  llvm::raw_svector_ostream stream(bytes);
-  llvm::legacy::PassManager passes;
-  if (machine->addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::AssemblyFile,
-                                   /*DisableVerify=*/true))
-    fail(ErrorKind::unsupported, {}, "LLVM can't write PTX");
-  passes.run(*built.module);
-  return {.ptx = std::string(bytes.begin(), bytes.end()),
+  return {.ptx = print_assembly(*built.module, *machine),
           .entry = std::move(built.entry),
           .threads = program.warps * 32,
           .shared_bytes = program.shared_bytes};
@@ -230,10 +184,7 @@ std::string print_ptx_llvm(const ir::Function& program, int sm) {
   llvm::LLVMContext context;
   errors.watch(context);
   const std::unique_ptr<llvm::TargetMachine> machine = nvptx::make_target_machine(sm);
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  nvptx::build(program, context, *machine).module->print(stream, nullptr);
-  return stream.str();
+  return print_module(*nvptx::build(program, context, *machine).module);
 }
 
 std::string ptx_identity(int sm) {

@@ -85,6 +85,8 @@ struct BufferLayout {
   int64_t offset, slots, pitch, slot_bytes, element_bytes;
   int fast;
   std::vector<int64_t> row_stride;  // bytes, by axis
+
+  llvm::Value* slot_start(Emitter& e, llvm::Value* slot) const;  // i32, bytes from the start of shared memory
 };
 
 // Moves `bytes` (1, 2, 4, 8 or 16) of packed registers where `predicate` holds (null: always); a load gives

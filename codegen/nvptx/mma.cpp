@@ -14,12 +14,6 @@ using llvm::Value;
 
 namespace {
 
-Value* slot_start(Emitter& e, const BufferLayout& memory, Value* slot) {
-  auto& b = e.builder;
-  return b.CreateAdd(e.i32(memory.offset),
-                     b.CreateMul(b.CreateTrunc(slot, b.getInt32Ty()), e.i32(memory.slot_bytes)));
-}
-
 // Fragments of mma.m16n8k16 by ldmatrix (PTX ISA, "Warp-level matrix load instruction: ldmatrix"). Each group
 // of eight lanes names the rows of one 8 x 8 matrix: lane l the row l % 8 of matrix l / 8. The four matrices
 // are those of two blocks along the operand's outer axis (A's M, B's N), `outer_step` apart, and of two along
@@ -41,7 +35,7 @@ class Fragments {
     outer_lane = b.CreateAdd(outer_lane, warp_offset);
     Value* lane =
         b.CreateAdd(b.CreateMul(outer_lane, e.i32(outer_bytes())), b.CreateMul(k_lane, e.i32(k_bytes())));
-    address_ = b.CreatePtrToInt(e.shared_at(b.CreateAdd(lane, slot_start(e, memory_, slot))), b.getInt32Ty());
+    address_ = b.CreatePtrToInt(e.shared_at(b.CreateAdd(lane, memory_.slot_start(e, slot))), b.getInt32Ty());
   }
 
   // `count` matrices, 4 or 2 (of the first block alone), from these coordinates on.
@@ -145,8 +139,8 @@ void emit_chain(Emitter& e, const Op* op) {
   const int64_t extent = op->attribute(0);
   const int64_t unroll = extent % 4 == 0 ? 4 : 1;
   const BufferLayout a_memory(op->operands[0]), b_memory(op->operands[2]);
-  Value* a_start = slot_start(e, a_memory, e.scalar(op->operands[1]));
-  Value* b_start = slot_start(e, b_memory, e.scalar(op->operands[3]));
+  Value* a_start = a_memory.slot_start(e, e.scalar(op->operands[1]));
+  Value* b_start = b_memory.slot_start(e, e.scalar(op->operands[3]));
   const Registers initial = e.tiles.at(op->operands[4]);
 
   llvm::BasicBlock* before = b.GetInsertBlock();

@@ -40,26 +40,12 @@ struct Phis {
   }
 };
 
-// How often a loop from `lower` to `upper` by `step` runs: no sum is formed that could overflow.
-Value* trip_count(Emitter& e, Value* lower, Value* upper, Value* step) {
-  auto& b = e.builder;
-  Value* zero = e.i64(0);
-  Value* upward = b.CreateICmpSGT(step, zero);
-  Value* distance = b.CreateSelect(upward, b.CreateSub(upper, lower), b.CreateSub(lower, upper));
-  Value* stride = b.CreateSelect(upward, step, b.CreateNeg(step));
-  Value* runs = b.CreateSelect(upward, b.CreateICmpSLT(lower, upper), b.CreateICmpSGT(lower, upper));
-  runs = b.CreateAnd(runs, b.CreateICmpNE(step, zero));
-  Value* divisor = b.CreateSelect(runs, stride, e.i64(1));
-  Value* count = b.CreateAdd(b.CreateUDiv(b.CreateSub(distance, e.i64(1)), divisor), e.i64(1));
-  return b.CreateSelect(runs, count, zero);
-}
-
 void emit_for(Emitter& e, const Op* op) {
   auto& b = e.builder;
   const Region& region = *op->regions[0];
   Value* lower = e.scalar(op->operands[0]);
   Value* step = e.scalar(op->operands[2]);
-  Value* trips = trip_count(e, lower, e.scalar(op->operands[1]), step);
+  Value* trips = trip_count(b, lower, e.scalar(op->operands[1]), step);
   llvm::BasicBlock* before = b.GetInsertBlock();
   llvm::BasicBlock *body = e.new_block("for"), *exit = e.new_block("for_done");
   b.CreateCondBr(b.CreateICmpNE(trips, e.i64(0)), body, exit);

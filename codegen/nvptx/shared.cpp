@@ -26,13 +26,12 @@ BufferLayout::BufferLayout(const ir::Value* buffer) {
   slot_bytes = stride;
 }
 
-namespace {
-
-Value* slot_start(Emitter& e, const BufferLayout& buffer, Value* slot) {
+Value* BufferLayout::slot_start(Emitter& e, Value* slot) const {
   auto& b = e.builder;
-  Value* slot32 = b.CreateTrunc(slot, b.getInt32Ty());
-  return b.CreateAdd(e.i32(buffer.offset), b.CreateMul(slot32, e.i32(buffer.slot_bytes)));
+  return b.CreateAdd(e.i32(offset), b.CreateMul(b.CreateTrunc(slot, b.getInt32Ty()), e.i32(slot_bytes)));
 }
+
+namespace {
 
 // Registers of a tile as a buffer holds them: byte addresses, and which lanes the buffer has.
 struct SharedAccess {
@@ -46,7 +45,7 @@ SharedAccess shared_access(Emitter& e, const ir::Value* buffer, Value* slot, con
   auto& b = e.builder;
   const BufferLayout memory(buffer);
   SharedAccess access;
-  Value* start = slot_start(e, memory, slot);
+  Value* start = memory.slot_start(e, slot);
   for (int axis = 0; axis < tile.rank; ++axis)
     start = b.CreateAdd(
         start, b.CreateMul(e.thread_coordinate(layout, axis), e.i32(memory.row_stride[size_t(axis)])));
@@ -158,7 +157,7 @@ void emit_copy_async(Emitter& e, const Op* op) {
     if (buffer->type.extents[size_t(axis)].value != tile_extent) whole = b.getFalse();
     base = b.CreateGEP(b.getInt8Ty(), base, b.CreateMul(offset(at), stride_bytes(at)));
   }
-  Value* start = slot_start(e, memory, e.scalar(op->operands[2]));
+  Value* start = memory.slot_start(e, e.scalar(op->operands[2]));
   Value* row_bytes = stride_bytes(view_axis(slow));
   const int64_t turns = (rows * pieces + threads - 1) / threads;
   // Where every turn goes on by whole rows, an address is the last one and a step.

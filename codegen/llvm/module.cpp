@@ -1,6 +1,6 @@
 // The pipeline is short on purpose: what reaches it is SSA already, vectorised, with few loads that could be
 // shared. Passes that invent calls (loop idioms) or reassociate must never be in it.
-#include "codegen/host/object.h"
+#include "codegen/llvm/module.h"
 
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/Analysis/AliasAnalysis.h>
@@ -17,11 +17,12 @@
 #include <llvm/Transforms/Scalar/LICM.h>
 #include <llvm/Transforms/Scalar/LoopPassManager.h>
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
+#include <llvm/Transforms/Scalar/Sink.h>
 #include <llvm/Transforms/Utils/Cloning.h>
 
 #include "codegen/ir/fail.h"
 
-namespace heddle::codegen::host {
+namespace heddle::codegen {
 
 namespace {
 
@@ -36,7 +37,7 @@ void verify(const llvm::Module& module) {
   std::string text;
   llvm::raw_string_ostream stream(text);
   if (llvm::verifyModule(module, &stream))
-    fail(ErrorKind::internal, {}, "the host target made invalid LLVM IR: {}", stream.str());
+    fail(ErrorKind::internal, {}, "code generation made invalid LLVM IR: {}", stream.str());
 }
 
 std::string generate(llvm::Module& module, llvm::TargetMachine& machine, llvm::CodeGenFileType form) {
@@ -45,7 +46,7 @@ std::string generate(llvm::Module& module, llvm::TargetMachine& machine, llvm::C
   llvm::legacy::PassManager passes;
   passes.add(new llvm::TargetLibraryInfoWrapperPass(no_library(module)));
   if (machine.addPassesToEmitFile(passes, stream, nullptr, form, /*DisableVerify=*/true))
-    fail(ErrorKind::unsupported, {}, "LLVM can't write an object file for {}", module.getTargetTriple());
+    fail(ErrorKind::unsupported, {}, "LLVM can't write code for {}", module.getTargetTriple());
   passes.run(module);
   return std::string(bytes.begin(), bytes.end());
 }
@@ -57,7 +58,7 @@ void prepare_module(llvm::Module& module, llvm::TargetMachine& machine) {
   module.setDataLayout(machine.createDataLayout());
 }
 
-void optimise(llvm::Module& module, llvm::TargetMachine& machine) {
+void optimise(llvm::Module& module, llvm::TargetMachine& machine, Sinking sinking) {
   verify(module);
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
@@ -80,8 +81,9 @@ void optimise(llvm::Module& module, llvm::TargetMachine& machine) {
                      /*AllowSpeculation=*/true),
       /*UseMemorySSA=*/true));
   passes.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/false));
+  if (sinking == Sinking::yes) passes.addPass(llvm::SinkingPass());
 #ifdef HEDDLE_TSAN
-  passes.addPass(llvm::ThreadSanitizerPass());
+  if (!machine.getTargetTriple().isNVPTX()) passes.addPass(llvm::ThreadSanitizerPass());
 #endif
   llvm::ModulePassManager pipeline;
   pipeline.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(passes)));
@@ -105,4 +107,4 @@ std::string print_assembly(const llvm::Module& module, llvm::TargetMachine& mach
   return generate(*copy, machine, llvm::CodeGenFileType::AssemblyFile);
 }
 
-}  // namespace heddle::codegen::host
+}  // namespace heddle::codegen
