@@ -65,6 +65,11 @@ const char* advice(Result result) {
     case kMisalignedAddress:
     case kLaunchFailed:
     case kLaunchTimeout:
+    case kAssert:
+    case kHardwareStackError:
+    case kIllegalInstruction:
+    case kInvalidAddressSpace:
+    case kInvalidPc:
       return "an earlier kernel on this device faulted, this one's predecessor or someone else's; the "
              "context can't "
              "be used any more, so restart the process (compute-sanitizer finds the kernel)";
@@ -73,6 +78,8 @@ const char* advice(Result result) {
     case kStreamCaptureImplicit:
       return "the stream is being captured; run the kernel once before, so that nothing is compiled or "
              "loaded now";
+    case kInvalidContext:
+      return "the device's primary context was reset or destroyed by someone in this process";
     case kDeinitialized: return "the driver has shut down: the process is exiting";
     default: return "see the CUDA driver API's reference for this code";
   }

@@ -96,9 +96,7 @@ std::string assemble(const std::string& ptx, const KernelSource& source, const D
   std::string code;
   if (result == cuda::kSuccess) code.assign(static_cast<const char*>(cubin), size);
   api.link_destroy(link);
-  if (result != cuda::kSuccess && *log)
-    fail(ErrorKind::compile, where, "{} failed; the assembler says: {}", doing, log);
-  check(result, where, doing.c_str());
+  check(result, where, *log ? fmt::format("{} (the assembler says: {})", doing, log).c_str() : doing.c_str());
   return code;
 }
 
