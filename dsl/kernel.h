@@ -32,7 +32,8 @@ struct Parameters {
   }
 
   template <class... A>
-  static void pack(runtime::Argument* packed, Where where, const A&... arguments) {
+  static void pack([[maybe_unused]] runtime::Argument* packed, [[maybe_unused]] Where where,
+                   const A&... arguments) {
     (Parameter<P>::pack(arguments, *packed++, where), ...);
   }
 };
