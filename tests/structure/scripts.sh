@@ -3,4 +3,4 @@
 # usage: scripts.sh <source>
 set -euo pipefail
 cd "$1"
-for script in tools/*.sh tests/*/*.sh .ci/run; do bash -n "$script"; done
+for script in bench/*.sh tools/*.sh tests/*/*.sh .ci/run; do bash -n "$script"; done

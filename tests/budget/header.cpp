@@ -1,0 +1,4 @@
+// What the public header costs by itself.
+#include <heddle/heddle.h>
+
+int main() {}

@@ -1,0 +1,2 @@
+// What a compiler costs by itself.
+int main() {}
