@@ -6,17 +6,18 @@
 set -euo pipefail
 source=$1 include=$2 cxx=${3:-g++} factor=${4:-1} runs=${5:-7}
 object=$(mktemp)
-trap 'rm -f "$object"' EXIT
+log=$(mktemp)
+trap 'rm -f "$object" "$log"' EXIT
 
-# Milliseconds that one compilation takes, of as many as there are runs, sorted.
+# Milliseconds of processor time, on which other programs' load shows little, that one compilation takes: of as many as
+# there are runs, sorted.
 measure() {
-  local run start end
+  local run taken TIMEFORMAT='%U %S'
   for ((run = 0; run < runs; ++run)); do
-    start=$(date +%s%N)
-    "$cxx" -std=c++20 -O0 -I"$include" -I"$source" -c "$source/tests/budget/$1.cpp" -o "$object" || exit
-    end=$(date +%s%N)
-    echo $(((end - start) / 1000000))
-  done | sort -n
+    taken=$({ time "$cxx" -std=c++20 -O0 -I"$include" -I"$source" -c "$source/tests/budget/$1.cpp" -o "$object" \
+      2>"$log"; } 2>&1) || exit
+    echo "$taken"
+  done | awk '{print int(($1 + $2) * 1000 + 0.5)}' | sort -n
 }
 
 over=0
@@ -27,6 +28,7 @@ row() {
   local times median
   mapfile -t times < <(measure "$1")
   if ((${#times[@]} != runs)); then
+    cat "$log" >&2
     echo "$1 does not compile" >&2
     exit 1
   fi
