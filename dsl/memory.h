@@ -11,7 +11,7 @@ namespace detail {
 // A mask, fill or value beside pointers of shape `S`: of element T, with S's extents or ones that stretch to
 // them.
 template <class T, class S, class X>
-record::Handle beside_pointers(const X& x, Where where) {
+auto beside_pointers(const X& x, Where where) {
   if constexpr (kIsExpression<X>) {
     constexpr bool element = std::is_same_v<T, typename X::Element>;
     static_assert(element || !std::is_same_v<T, i1>, "a mask is an i1 tile: write a comparison");
@@ -20,7 +20,7 @@ record::Handle beside_pointers(const X& x, Where where) {
                   "cast<T>(x)");
     using Joined = Join<S, typename X::Shape>;
     static_assert(
-        !element || (Joined::kRanksMeet && kSameExtents<typename Joined::type, S>),
+        !element || (Joined::kRanksMeet && Joined::kExtentsMeet && kSameExtents<typename Joined::type, S>),
         "the extents are not those of the pointers, nor 1: every lane needs its own pointer (p + offsets)");
     return use(x, where);
   } else {

@@ -128,7 +128,8 @@ auto broadcast(const X& x, Where where = Where::current()) {
   using Joined = detail::Join<detail::Extents<D...>, typename X::Shape>;
   static_assert(Joined::kRanksMeet,
                 "broadcast<D...>(x): the ranks differ: expand<axis>(x) inserts an axis of extent 1");
-  static_assert(!Joined::kRanksMeet || detail::kSameExtents<typename Joined::type, detail::Extents<D...>>,
+  static_assert(!Joined::kRanksMeet || (Joined::kExtentsMeet &&
+                                        detail::kSameExtents<typename Joined::type, detail::Extents<D...>>),
                 "broadcast<D...>(x): x has an extent that is neither 1 nor the one asked for");
   return Tile<typename X::Element, D...>(
       record::broadcast(detail::use(x, where), detail::kShape<D...>, where), where);

@@ -80,7 +80,7 @@ class Var : public At<Var<T, D...>> {
                   "the Var's element type differs from the value's, and nothing converts by itself: write "
                   "cast<T>(x)");
     using Joined = detail::Join<detail::Extents<D...>, typename E::Shape>;
-    static_assert(!element || (Joined::kRanksMeet &&
+    static_assert(!element || (Joined::kRanksMeet && Joined::kExtentsMeet &&
                                detail::kSameExtents<typename Joined::type, detail::Extents<D...>>),
                   "the value does not have the Var's extents, nor 1 in their place: a Var keeps its shape");
   }

@@ -1,0 +1,8 @@
+// EXPECT: select between two numbers: give one its type with constant<T>
+#include "prelude.h"
+
+const Kernel k{"k", [](View<const f32, 2> a, View<f32, 2> c) {
+                 auto x = load<BM, BN>(a, {0, 0});
+                 auto y = select(x > 0, 1, 0);  // HERE
+                 (void)y;
+               }};

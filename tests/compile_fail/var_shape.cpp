@@ -1,0 +1,8 @@
+// EXPECT: a Var keeps its shape
+#include "prelude.h"
+
+const Kernel k{"k", [](View<const f32, 2> a, View<f32, 2> c) {
+                 auto x = load<BM, BN>(a, {0, 0});
+                 Var sum = zeros<f32, BM, BN>();
+                 sum += transpose(x);  // HERE
+               }};
