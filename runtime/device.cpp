@@ -22,7 +22,10 @@ Device Device::cuda(int ordinal, Location where) {
 
 Device Device::open(const char* name, Location where) {
   const std::string_view wanted = name ? name : "";
-  if (wanted == "auto") return runtime::cuda::find_driver() ? cuda(0, where) : cpu();
+  if (wanted == "auto") {
+    const int ordinal = runtime::cuda::first_device(where);
+    return ordinal < 0 ? cpu() : cuda(ordinal, where);
+  }
   if (wanted == "cpu") return cpu();
   if (wanted == "interpreter") return interpreter();
   if (wanted == "cuda") return cuda(0, where);
@@ -89,9 +92,13 @@ Stream& Stream::operator=(Stream&& other) noexcept {
 
 Stream::~Stream() {
   if (!owned_) return;
-  // Launches under way go on; the driver releases the stream when they are done.
-  if (const runtime::cuda::Api* api = runtime::cuda::find_driver())
-    api->stream_destroy(static_cast<runtime::cuda::StreamHandle>(native_));
+  // Launches under way go on; the driver releases the stream when they are done. A failure here is one that
+  // the next call meets too.
+  if (const runtime::cuda::Api* api = runtime::cuda::find_driver()) try {
+      const ContextScope scope(device_info(device_.ordinal(), {}), {});
+      api->stream_destroy(static_cast<runtime::cuda::StreamHandle>(native_));
+    } catch (...) {
+    }
 }
 
 void Stream::synchronize(Location where) {

@@ -20,8 +20,8 @@ class HEDDLE_API Device {
   // An NVIDIA GPU of compute capability 8.0 or later, by the driver's number. Throws Error (unsupported)
   // where there is none; then the message says what is missing.
   static Device cuda(int ordinal = 0, Location where = std::source_location::current());
-  // By name: "cpu", "interpreter", "cuda", "cuda:1", or "auto": the first GPU if there is one, else the CPU.
-  // Throws Error (unsupported) for what this machine lacks.
+  // By name: "cpu", "interpreter", "cuda", "cuda:1", or "auto": the first GPU that kernels can run on, else
+  // the CPU. Throws Error (unsupported) for what this machine lacks.
   static Device open(const char* name = "auto", Location where = std::source_location::current());
 
   Kind kind() const { return kind_; }

@@ -71,8 +71,7 @@ const char* advice(Result result) {
     case kInvalidAddressSpace:
     case kInvalidPc:
       return "an earlier kernel on this device faulted, this one's predecessor or someone else's; the "
-             "context can't "
-             "be used any more, so restart the process (compute-sanitizer finds the kernel)";
+             "context can't be used any more, so restart the process (compute-sanitizer finds the kernel)";
     case kLaunchOutOfResources: return "the CTA asks for more registers or shared memory than the device has";
     case kStreamCaptureUnsupported:
     case kStreamCaptureImplicit:
@@ -149,6 +148,16 @@ const DeviceInfo& device_info(int ordinal, Location where) {
   check(api.primary_context_retain(&fresh->context, device), where, "making the GPU's primary context");
   slot.info.store(fresh.get(), std::memory_order_release);
   return *fresh.release();
+}
+
+int first_device(Location where) {
+  if (!find_driver()) return -1;
+  for (int ordinal = 0; ordinal < the_driver().devices; ++ordinal) try {
+      return device_info(ordinal, where).ordinal;
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::unsupported) throw;  // else it is too old
+    }
+  return -1;
 }
 
 ContextScope::ContextScope(const DeviceInfo& device, Location where) {

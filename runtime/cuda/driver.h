@@ -27,6 +27,8 @@ struct DeviceInfo {
   int shared_bytes = 0;  // that one CTA may have, opted in
 };
 const DeviceInfo& device_info(int ordinal, Location where);
+// The first GPU that kernels can run on; -1 where there is none, or no driver.
+int first_device(Location where);
 
 // While one lives, the device's context is current on this thread; the caller's own one comes back after.
 class ContextScope {
