@@ -42,7 +42,8 @@ const Driver& the_driver() {
     if (result == kSuccess) result = found.api.device_count(&found.devices);
     if (result != kSuccess || found.devices == 0) {
       const char* text = "no device";
-      if (result != kSuccess) found.api.error_string(result, &text);
+      if (result != kSuccess && (found.api.error_string(result, &text) != kSuccess || !text))
+        text = "an error unknown to the driver";
       found.why = fmt::format("the NVIDIA driver found no GPU it can use ({})", text);
       return found;
     }
@@ -102,9 +103,11 @@ const Api& driver(Location where) {
 void check(Result result, Location where, const char* doing) {
   if (result == kSuccess) return;
   const Api& api = the_driver().api;
-  const char *name = "?", *text = "?";
-  api.error_name(result, &name);
-  api.error_string(result, &text);
+  // A newer driver's libraries may give codes that it has no words for: then it leaves null.
+  const char *name = nullptr, *text = nullptr;
+  const std::string number = std::to_string(int(result));
+  if (api.error_name(result, &name) != kSuccess || !name) name = number.c_str();
+  if (api.error_string(result, &text) != kSuccess || !text) text = "an error unknown to the driver";
   const ErrorKind kind =
       result == kInvalidPtx || result == kUnsupportedPtxVersion || result == kJitCompilerNotFound
           ? ErrorKind::unsupported

@@ -96,6 +96,10 @@ std::string assemble(const std::string& ptx, const KernelSource& source, const D
   std::string code;
   if (result == cuda::kSuccess) code.assign(static_cast<const char*>(cubin), size);
   api.link_destroy(link);
+  // A refusal for the driver's own reasons keeps its kind and advice; the log is about the text.
+  const bool ours = result != cuda::kUnsupportedPtxVersion && result != cuda::kJitCompilerNotFound;
+  if (result != cuda::kSuccess && *log && ours)
+    fail(ErrorKind::compile, where, "{} failed; the assembler says: {}", doing, log);
   check(result, where, *log ? fmt::format("{} (the assembler says: {})", doing, log).c_str() : doing.c_str());
   return code;
 }

@@ -146,7 +146,7 @@ TEST_CASE("the caller's context is current again after every call, also after on
     cuda().make_current(callers);
     void* context = cuda().current();
     for (const Step& step : steps) {
-      INFO("context of ", callers, ", ", step.fails);
+      INFO("context of ", callers, ", ", std::string(step.fails));
       cuda().clear();
       step.run(stream, buffer);
       CHECK(cuda().current() == context);

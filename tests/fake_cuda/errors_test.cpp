@@ -1,0 +1,113 @@
+// The driver's failures as Errors: kind, sentence, advice, and the user's line.
+#include "tests/fake_cuda/kernels.h"
+
+using namespace heddle;
+using fake::cuda;
+
+namespace {
+
+constexpr uint32_t kLaunchLine = __LINE__ + 3;
+template <int Tag>
+void run(Stream& stream) {
+  fake::add<Tag>.grid(1)(stream, fake::memory(), fake::memory(), 1);
+}
+
+}  // namespace
+
+TEST_CASE("each code that advice is given for") {
+  const fake::Fresh fresh;
+  Stream stream(Device::cuda(0));
+  run<10>(stream);
+  struct Row {
+    int code;
+    ErrorKind kind;
+    const char *name, *advice;
+  };
+  const Row rows[] = {
+      {2, ErrorKind::launch, "OUT_OF_MEMORY (out of memory)", "the device has no memory left"},
+      {4, ErrorKind::launch, "DEINITIALIZED (driver shutting down)", "the process is exiting"},
+      {209, ErrorKind::launch, "NO_BINARY_FOR_GPU (no kernel image is", "the code is for another GPU"},
+      {218, ErrorKind::unsupported, "INVALID_PTX (a PTX JIT", "the driver does not accept the PTX"},
+      {221, ErrorKind::unsupported, "JIT_COMPILER_NOT_FOUND (PTX JIT", "libnvidia-ptxjitcompiler.so"},
+      {222, ErrorKind::unsupported, "UNSUPPORTED_PTX_VERSION (the", "older than CUDA 12.0; update it"},
+      {700, ErrorKind::launch, "ILLEGAL_ADDRESS (an illegal", "restart the process"},
+      {701, ErrorKind::launch, "LAUNCH_OUT_OF_RESOURCES (too many", "more registers or shared memory"},
+      {702, ErrorKind::launch, "LAUNCH_TIMEOUT (the launch", "restart the process"},
+      {716, ErrorKind::launch, "MISALIGNED_ADDRESS (misaligned", "restart the process"},
+      {719, ErrorKind::launch, "LAUNCH_FAILED (unspecified", "restart the process"},
+      {900, ErrorKind::launch, "STREAM_CAPTURE_UNSUPPORTED (operation", "the stream is being captured"},
+      {906, ErrorKind::launch, "STREAM_CAPTURE_IMPLICIT (operation", "the stream is being captured"},
+      {1, ErrorKind::launch, "INVALID_VALUE (invalid argument)", "driver API's reference"},
+  };
+  for (const Row& row : rows) {
+    INFO(std::string(row.name));
+    cuda().fail("cuLaunchKernel", row.code, 0);
+    const fake::Problem problem = fake::problem_of([&] { run<10>(stream); });
+    INFO(problem.message);
+    CHECK(problem.kind == row.kind);
+    CHECK(problem.has(std::string("launching kernel 'add' failed: CUDA_ERROR_") + row.name));
+    CHECK(problem.has(row.advice));
+    CHECK(std::string(problem.where.file).find("errors_test.cpp") != std::string::npos);
+    CHECK(problem.where.line == kLaunchLine);
+    cuda().clear();
+  }
+  run<10>(stream);
+  CHECK(cuda().launches() == 1);
+}
+
+TEST_CASE("a code that the driver itself does not know is told by its number") {
+  const fake::Fresh fresh;
+  Stream stream(Device::cuda(0));
+  cuda().fail("cuStreamSynchronize", 12345, 0);
+  const fake::Problem problem = fake::problem_of([&] { stream.synchronize(); });
+  CHECK(problem.message ==
+        "waiting for a stream failed: 12345 (an error unknown to the driver): see the CUDA driver API's "
+        "reference for this code");
+  CHECK(problem.where.line == __LINE__ - 4);
+}
+
+TEST_CASE("PTX that the assembler refuses comes with its log, and the kernel can be tried again") {
+  const fake::Fresh fresh;
+  Stream stream(Device::cuda(0));
+  const std::string log = "ptxas application ptx input, line 9; error : Unknown symbol 'x'";
+  for (const int code : {218, 222}) {
+    cuda().set_log(log.c_str());
+    cuda().fail("cuLinkAddData_v2", code, 0);
+    const fake::Problem problem = fake::problem_of([&] { run<11>(stream); });
+    INFO(problem.message);
+    CHECK(problem.kind == (code == 222 ? ErrorKind::unsupported : ErrorKind::compile));
+    CHECK(problem.has("assembling kernel 'add'"));
+    CHECK(problem.has("the assembler says: " + log));
+    CHECK(problem.has("update it") == (code == 222));
+    CHECK(problem.where.line == kLaunchLine);
+    CHECK(fake::objects().links == 0);
+    CHECK(cuda().current() == nullptr);
+    cuda().clear();
+  }
+  run<11>(stream);
+  CHECK(cuda().launches() == 1);
+}
+
+TEST_CASE("whatever fails while a kernel is made, nothing is left behind and the next launch works") {
+  const fake::Fresh fresh;
+  Stream stream(Device::cuda(0));
+  const FakeObjects before = fake::objects();
+  for (const char* function :
+       {"cuDriverGetVersion", "cuCtxGetCurrent", "cuCtxSetCurrent", "cuLinkCreate_v2", "cuLinkAddData_v2",
+        "cuLinkComplete", "cuModuleLoadData", "cuModuleGetFunction", "cuLaunchKernel"}) {
+    INFO(std::string(function));
+    cuda().fail(function, 2, 0);
+    const fake::Problem problem = fake::problem_of([&] { run<12>(stream); });
+    CHECK(problem.kind == ErrorKind::launch);
+    CHECK(problem.has("CUDA_ERROR_OUT_OF_MEMORY"));
+    CHECK(problem.where.line == kLaunchLine);
+    CHECK(cuda().current() == nullptr);
+    cuda().clear();
+    const FakeObjects after = fake::objects();
+    CHECK(after.links == before.links);
+    CHECK(after.modules == before.modules + (std::string(function) == "cuLaunchKernel"));
+  }
+  run<12>(stream);
+  run<13>(stream);
+  CHECK(cuda().launches() == 2);
+}
