@@ -61,6 +61,40 @@ TEST_CASE("a caller's stream is the one that is launched on") {
   CHECK(fake::last_launch().device == 0);
 }
 
+namespace {
+
+HEDDLE_DIM(BM);
+HEDDLE_DIM(BN);
+HEDDLE_DIM(BK);
+const Kernel matrix_product{"product", [](View<const f16, 2> a, View<const f16, 2> b, View<f16, 2> c) {
+                              auto [m, n] = tile_id<BM, BN>(c);
+                              Var acc = zeros<f32, BM, BN>();
+                              for (auto k : reduction(a.extent(1), BK))
+                                acc += dot(load<BM, BK>(a, {m, k}), load<BK, BN>(b, {k, n}));
+                              store(c, {m, n}, cast<f16>(acc));
+                            }};
+
+}  // namespace
+
+TEST_CASE("shared memory beyond 48 KiB is opted in to, once") {
+  const fake::Fresh fresh;
+  Stream stream(Device::cuda(0));
+  f16* at = reinterpret_cast<f16*>(fake::memory());
+  const TensorRef<f16, 2> square(at, {512, 512});
+  const auto run = [&](int64_t edge) {
+    matrix_product.with({.dims = {BM = edge, BN = edge, BK = 64}})(stream, square, square, square);
+    return fake::last_launch().shared_bytes;
+  };
+  const unsigned small = run(32);
+  CHECK(small > 0);
+  CHECK(small <= 48 * 1024);
+  CHECK(cuda().calls("cuFuncSetAttribute") == 0);
+  CHECK(run(128) > 48 * 1024);
+  run(128);
+  CHECK(cuda().calls("cuFuncSetAttribute") == 1);
+  CHECK(cuda().launches() == 3);
+}
+
 TEST_CASE("more workers than a grid has along x fill rows") {
   const fake::Fresh fresh;
   Stream stream(Device::cuda(0));
