@@ -19,12 +19,20 @@ namespace {
 using bench::median;
 using bench::milliseconds;
 
+// A single call of a few milliseconds spreads too far to count, so a sample is the mean of as many calls as
+// fill this long.
+constexpr double kSampleMilliseconds = 100;
+
 // Threads that spin after their work, as OpenBLAS's do for some 30 ms, would take a core from whoever comes
-// next.
+// next: they are given time to stop. The first call, which wakes our own, is not timed.
 template <class Call>
-double settled_milliseconds(const Call& call) {
+double settled_milliseconds(const Call& call, int calls) {
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  return milliseconds(call);
+  call();
+  return milliseconds([&] {
+           for (int i = 0; i < calls; ++i) call();
+         }) /
+         calls;
 }
 
 template <class T>
@@ -60,14 +68,15 @@ bool measure(const char* dtype, int64_t size, bool ta, bool tb, int pairs, const
     return false;
   }
   for (int i = 0; i < 3; ++i) ours(), peer();
+  const int calls = std::max(1, int(kSampleMilliseconds / milliseconds(peer)));
   std::vector<double> ratios, ours_ms, peer_ms;
   for (int i = 0; i < pairs; ++i) {
     const bool first = i % 2 == 0;
     double t = 0, u = 0;
     if (first)
-      t = settled_milliseconds(ours), u = settled_milliseconds(peer);
+      t = settled_milliseconds(ours, calls), u = settled_milliseconds(peer, calls);
     else
-      u = settled_milliseconds(peer), t = settled_milliseconds(ours);
+      u = settled_milliseconds(peer, calls), t = settled_milliseconds(ours, calls);
     ratios.push_back(u / t), ours_ms.push_back(t), peer_ms.push_back(u);
   }
   const double flops = 2e-6 * double(size) * double(size) * double(size);
