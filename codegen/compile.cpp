@@ -13,6 +13,7 @@
 #include "codegen/passes/expand_math.h"
 #include "codegen/passes/promote_variables.h"
 #include "codegen/schedule/lower.h"
+#include "codegen/schedule/summary.h"
 
 namespace heddle::codegen {
 
@@ -20,11 +21,14 @@ namespace {
 
 class Traced final : public TracedKernel {
  public:
-  explicit Traced(std::unique_ptr<ir::Function> function) : function_(std::move(function)) {}
+  explicit Traced(std::unique_ptr<ir::Function> function)
+      : function_(std::move(function)), summary_(summarise(*function_)) {}
   const ir::Function& function() const override { return *function_; }
+  const KernelSummary& summary() const override { return summary_; }
 
  private:
   std::unique_ptr<ir::Function> function_;
+  KernelSummary summary_;
 };
 
 class Interpreted final : public Program {

@@ -12,7 +12,9 @@
 
 namespace heddle::codegen {
 
-// A traced kernel in canonical form, with what schedules are chosen by. Immutable.
+struct KernelSummary;
+
+// A traced kernel in canonical form, with what launches ask of it. Immutable.
 class TracedKernel {
  public:
   // Takes a raw trace through promotion, checks and canonicalisation. Throws Error (trace) at the user's
@@ -20,6 +22,7 @@ class TracedKernel {
   static std::unique_ptr<TracedKernel> analyse(std::unique_ptr<ir::Function> raw);
   virtual ~TracedKernel() = default;
   virtual const ir::Function& function() const = 0;
+  virtual const KernelSummary& summary() const = 0;
 };
 
 // The values of a launch's arguments, flattened to 8-byte slots (codegen/host/host.h), and where each

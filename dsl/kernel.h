@@ -79,11 +79,12 @@ template <class F>
 class Launcher {
  public:
   explicit Launcher(const Kernel<F>& kernel) : kernel_(&kernel) {}
+  Launcher(const Kernel<F>& kernel, const Schedule& schedule)
+      : kernel_(&kernel), schedule_(schedule), scheduled_(true) {}
 
   Launcher with(const Schedule& schedule) const {
-    Launcher result = *this;
-    result.schedule_ = schedule;
-    result.scheduled_ = true;
+    Launcher result(*kernel_, schedule);
+    result.grid_ = grid_;
     return result;
   }
   // How many program instances there are along each axis, for kernels that ask program_id.
@@ -139,7 +140,7 @@ class Kernel {
   void operator()(detail::StreamHere stream, const A&... arguments) const {
     launch(nullptr, {}, stream, arguments...);
   }
-  Launcher<F> with(const Schedule& schedule) const { return Launcher<F>(*this).with(schedule); }
+  Launcher<F> with(const Schedule& schedule) const { return Launcher<F>(*this, schedule); }
   Launcher<F> grid(int64_t x, int64_t y = 1, int64_t z = 1) const { return Launcher<F>(*this).grid(x, y, z); }
 
   const runtime::KernelSource& source() const { return source_; }

@@ -90,7 +90,7 @@ void check_memory(const KernelSource& kernel, const Argument* arguments, int cou
       fail(ErrorKind::launch, where,
            "kernel '{}': argument {} is a null {}; pass memory that holds its elements", kernel.name,
            position, argument.kind == Argument::Kind::view ? "view" : "pointer");
-    if (argument.bits % uint64_t(size_bytes(argument.element)) != 0)
+    if (argument.bits & uint64_t(size_bytes(argument.element) - 1))  // sizes are powers of two
       fail(ErrorKind::launch, where,
            "kernel '{}': argument {} at address {:#x} is not aligned to its {}-byte element", kernel.name,
            position, argument.bits, size_bytes(argument.element));

@@ -3,8 +3,11 @@
 
 #include <atomic>
 #include <chrono>
+#include <memory>
 #include <mutex>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "codegen/compile.h"
 #include "codegen/ir/fail.h"
@@ -21,7 +24,12 @@ double milliseconds_since(Clock::time_point start) {
   return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
 }
 
-thread_local LaunchReport thread_report;
+// The schedule is shared with the variant: a repeated launch copies none.
+struct ThreadReport {
+  LaunchReport report;
+  std::shared_ptr<const Schedule> schedule;
+};
+thread_local ThreadReport thread_report;
 
 // What unbound dims are in a probe: any legal number serves.
 constexpr int64_t kProbeDim = 64;
@@ -32,7 +40,7 @@ struct Variant {
   std::vector<ArgumentFacts> facts;
   Device device = Device::cpu();
   bool probe = false;  // traced with any dims, to be looked at by the default rule; never run
-  Schedule schedule;
+  std::shared_ptr<const Schedule> schedule;  // null for a probe
 
   std::mutex mutex;  // held while the variant is made
   std::atomic<bool> ready{false};
@@ -48,13 +56,14 @@ struct Variant {
       if (facts[i].unit_stride_axis != arguments.facts[i].unit_stride_axis ||
           facts[i].aligned16 != arguments.facts[i].aligned16)
         return false;
-    return probe || schedule == *wanted;
+    return probe || *schedule == *wanted;
   }
 };
 
 std::unique_ptr<codegen::TracedKernel> trace_kernel(const KernelSource& source, const Variant& variant,
                                                     Location where) {
-  const TraceRequest request{.dims = &variant.schedule.dims,
+  static const Dims none;
+  const TraceRequest request{.dims = variant.probe ? &none : &variant.schedule->dims,
                              .unbound_dim_value = variant.probe ? kProbeDim : 0,
                              .facts = variant.facts.data(),
                              .schedule_where = where};
@@ -66,16 +75,17 @@ codegen::Target target_of(Device device) {
 }
 
 void make(const KernelSource& source, Variant& variant, Location where) {
+  LaunchReport& report = thread_report.report;
   const Clock::time_point start = Clock::now();
   std::unique_ptr<codegen::TracedKernel> traced = trace_kernel(source, variant, where);
   if (variant.probe) {
     variant.traced = std::move(traced);
-    thread_report.trace_ms += milliseconds_since(start);
+    report.trace_ms += milliseconds_since(start);
     return;
   }
   std::unique_ptr<ir::Function> lowered =
-      codegen::lower(*traced, variant.schedule, target_of(variant.device), where);
-  thread_report.trace_ms += milliseconds_since(start);
+      codegen::lower(*traced, *variant.schedule, target_of(variant.device), where);
+  report.trace_ms += milliseconds_since(start);
   const Clock::time_point compile_start = Clock::now();
   CodeOrigin origin;
   switch (variant.device.kind()) {
@@ -85,14 +95,14 @@ void make(const KernelSource& source, Variant& variant, Location where) {
       break;
     case Device::Kind::cuda:
       variant.executable =
-          make_cuda_executable(source, *lowered, variant.schedule, variant.device, origin, where);
+          make_cuda_executable(source, *lowered, *variant.schedule, variant.device, origin, where);
       break;
   }
-  thread_report.cache_hit = origin.cache_hit;
-  thread_report.cache_path = origin.cache_path;
+  report.cache_hit = origin.cache_hit;
+  report.cache_path = origin.cache_path;
   variant.traced = std::move(traced);
-  thread_report.compile_ms = milliseconds_since(compile_start);
-  thread_report.compiled_now = true;
+  report.compile_ms = milliseconds_since(compile_start);
+  report.compiled_now = true;
 }
 
 }  // namespace
@@ -125,7 +135,7 @@ struct KernelState {
         fresh->facts.assign(arguments.facts, arguments.facts + arguments.count);
         fresh->device = device;
         fresh->probe = schedule == nullptr;
-        if (schedule) fresh->schedule = *schedule;
+        if (schedule) fresh->schedule = std::make_shared<const Schedule>(*schedule);
         fresh->next = first.load();
         variant = fresh.release();
         first.store(variant, std::memory_order_release);
@@ -163,7 +173,10 @@ void check_grid(const KernelSource& source, Grid grid, Location where) {
 
 void launch(const KernelSource& source, KernelState*& state, const Schedule* schedule, Grid grid,
             Stream& stream, const Argument* arguments, int count, Location where) {
-  thread_report = {};
+  LaunchReport& report = thread_report.report;
+  report.trace_ms = report.compile_ms = 0;
+  report.cache_hit = report.compiled_now = false;
+  report.cache_path = "";
   PackedArguments packed;
   check_grid(source, grid, where);
   pack(source, arguments, count, packed, where);
@@ -174,18 +187,17 @@ void launch(const KernelSource& source, KernelState*& state, const Schedule* sch
       .target = target,
       .concurrency = target == codegen::Target::gpu ? stream.device().concurrency() : stream.threads()};
 
-  Schedule chosen;
+  std::optional<Schedule> chosen;
   if (!schedule) {
     const Variant& probe = variants.get(source, packed, stream.device(), nullptr, where);
-    chosen = codegen::default_schedule(*probe.traced, packed.view(), machine);
-    schedule = &chosen;
+    schedule = &chosen.emplace(codegen::default_schedule(*probe.traced, packed.view(), machine));
   }
   const Variant& variant = variants.get(source, packed, stream.device(), schedule, where);
-  thread_report.schedule = variant.schedule;
+  if (thread_report.schedule != variant.schedule) thread_report.schedule = variant.schedule;
 
   const int64_t axes[3] = {grid.x, grid.y, grid.z};
   const codegen::WorkCount work =
-      codegen::count_work(*variant.traced, variant.schedule, packed.view(), axes, grid.set, machine, where);
+      codegen::count_work(*variant.traced, *variant.schedule, packed.view(), axes, grid.set, machine, where);
   if (work.workers == 0) return;
   check_memory(source, arguments, count, where);
   variant.executable->run(stream, {.slots = packed.slots, .slot_count = packed.slot_count, .work = work},
@@ -197,7 +209,9 @@ void destroy(KernelState* state) noexcept {
 }
 
 LaunchReport last_launch() {
-  return thread_report;
+  LaunchReport report = thread_report.report;
+  if (thread_report.schedule) report.schedule = *thread_report.schedule;
+  return report;
 }
 
 }  // namespace heddle::runtime

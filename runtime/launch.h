@@ -23,11 +23,11 @@ struct Argument {
   enum class Kind : uint8_t { pointer, view, scalar };
   Kind kind = Kind::scalar;
   DType element = DType::f32;
-  uint8_t rank = 0;        // of a view
-  bool read_only = false;  // element type was const
-  uint64_t bits = 0;       // address, or the scalar's own bits in the low bytes
-  int64_t extents[kMaxViewRank] = {};
-  int64_t strides[kMaxViewRank] = {};  // in elements; any sign
+  uint8_t rank = 0;               // of a view
+  bool read_only = false;         // element type was const
+  uint64_t bits = 0;              // address, or the scalar's own bits in the low bytes
+  int64_t extents[kMaxViewRank];  // of a view, the first `rank`: a launch packs no more than it needs
+  int64_t strides[kMaxViewRank];  // in elements; any sign
 };
 
 // What a trace may know about an argument beyond its type: yes/no facts only.

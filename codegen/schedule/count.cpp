@@ -4,6 +4,7 @@
 #include "codegen/ir/fail.h"
 #include "codegen/schedule/index.h"
 #include "codegen/schedule/lower.h"
+#include "codegen/schedule/summary.h"
 
 namespace heddle::codegen {
 
@@ -37,24 +38,18 @@ int64_t count_tiles(const ir::Function& function, const ir::Op& space, ArgumentS
   return tiles;
 }
 
-bool uses_program_id(const ir::Function& function) {
-  bool found = false;
-  ir::walk(function.body, [&](const ir::Op* op) { found = found || op->code == ir::Opcode::program_id; });
-  return found;
-}
-
 }  // namespace
 
 WorkCount count_work(const TracedKernel& kernel, const Schedule& schedule, ArgumentSlots arguments,
                      const int64_t grid[3], bool grid_set, const Machine& machine, Location where) {
   const ir::Function& function = kernel.function();
-  const ir::Op* space = work_space(function);
+  const ir::Op* space = kernel.summary().work_space;
   if (space && grid_set)
     fail(ErrorKind::launch, where,
          "kernel '{}' takes its work from tile_id, so its number of tiles follows from the arguments; leave "
          ".grid() out",
          function.name);
-  if (!space && !grid_set && uses_program_id(function))
+  if (!space && !grid_set && kernel.summary().program_id)
     fail(ErrorKind::launch, where,
          "kernel '{}' asks program_id: say how many programs to launch with .grid(x, y, z)", function.name);
 

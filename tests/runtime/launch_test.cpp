@@ -53,7 +53,7 @@ struct TestKernel {
 
   void run(Stream& stream, const Argument& view, float step, const Schedule* schedule = nullptr,
            Grid grid = {}) {
-    Argument scalar{.kind = Argument::Kind::scalar, .element = DType::f32};
+    Argument scalar;
     std::memcpy(&scalar.bits, &step, sizeof step);
     const Argument arguments[] = {view, scalar};
     launch(source, state, schedule, grid, stream, arguments, 2, {"caller.cpp", 11});
@@ -71,7 +71,9 @@ struct TestKernel {
 };
 
 Argument view_of(float* data, int64_t extent, int64_t stride = 1) {
-  Argument view{.kind = Argument::Kind::view, .element = DType::f32, .rank = 1};
+  Argument view;
+  view.kind = Argument::Kind::view;
+  view.rank = 1;
   view.bits = reinterpret_cast<uint64_t>(data);
   view.extents[0] = extent;
   view.strides[0] = stride;
