@@ -27,12 +27,6 @@ void check_span(const KernelSource& kernel, const Argument& argument, int positi
          kernel.name, position);
 }
 
-bool is_empty(const Argument& argument) {
-  for (int axis = 0; axis < argument.rank; ++axis)
-    if (argument.extents[axis] == 0) return true;
-  return false;
-}
-
 // Axis along which neighbours are adjacent; the last one is preferred.
 int8_t unit_stride_axis(const Argument& argument) {
   for (int axis = argument.rank - 1; axis >= 0; --axis)
@@ -41,6 +35,12 @@ int8_t unit_stride_axis(const Argument& argument) {
 }
 
 }  // namespace
+
+bool is_empty(const Argument& argument) {
+  for (int axis = 0; axis < argument.rank; ++axis)
+    if (argument.extents[axis] == 0) return true;
+  return false;
+}
 
 void pack(const KernelSource& kernel, const Argument* arguments, int count, PackedArguments& packed,
           Location where) {

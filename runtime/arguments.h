@@ -31,6 +31,9 @@ void pack(const KernelSource& kernel, const Argument* arguments, int count, Pack
 // GPU need. CPU code gains nothing by it, and would be compiled twice.
 void note_alignment(const Argument* arguments, int count, PackedArguments& packed);
 
+// Of a view: it has no element.
+bool is_empty(const Argument& argument);
+
 // For launches that run at least one worker: throws Error (launch) for null memory where elements are meant,
 // and for memory that is not aligned to its element.
 void check_memory(const KernelSource& kernel, const Argument* arguments, int count, Location where);

@@ -6,7 +6,9 @@
 #include <new>
 
 #include "codegen/ir/fail.h"
+#include "runtime/cuda/capture.h"
 #include "runtime/cuda/driver.h"
+#include "runtime/cuda/reach.h"
 
 namespace heddle::runtime {
 
@@ -18,10 +20,12 @@ void* allocate_on_gpu(Device device, int64_t bytes, Location where) {
   const cuda::Api& api = cuda::driver(where);
   const cuda::ContextScope scope(info, where);
   const std::string doing = fmt::format("allocating {} bytes on {}", bytes, info.name);
+  const cuda::RelaxedCapture relaxed(api);
   cuda::DevicePointer pointer = 0;
   cuda::check(api.memory_allocate(&pointer, size_t(bytes)), where, doing.c_str());
-  cuda::Result result = api.memory_set(pointer, 0, size_t(bytes));
-  if (result == cuda::kSuccess) result = api.stream_synchronize(nullptr);
+  cuda::Result result = api.memory_set(pointer, 0, size_t(bytes), info.zeroing);
+  // Of that stream alone: whatever streams use the buffer, they find zeros, and none was held up.
+  if (result == cuda::kSuccess) result = api.stream_synchronize(info.zeroing);
   if (result != cuda::kSuccess) api.memory_free(pointer);
   cuda::check(result, where, doing.c_str());
   return reinterpret_cast<void*>(pointer);
@@ -50,6 +54,8 @@ void release(Device device, void* memory) noexcept {
   // A failure here is one that the next call meets too.
   if (const cuda::Api* api = cuda::find_driver()) try {
       const cuda::ContextScope scope(cuda::device_info(device.ordinal(), {}), {});
+      const cuda::RelaxedCapture relaxed(*api);
+      cuda::forget_reach();
       api->memory_free(reinterpret_cast<cuda::DevicePointer>(memory));
     } catch (...) {
     }
@@ -63,6 +69,8 @@ void copy_bytes(Stream& stream, void* to, const void* from, int64_t bytes, Locat
   }
   {
     const cuda::ContextScope scope(cuda::device_info(stream.device().ordinal(), where), where);
+    cuda::refuse_capture(static_cast<cuda::StreamHandle>(stream.native()), where,
+                         "upload and download wait for the stream");
     cuda::check(cuda::driver(where).memory_copy(reinterpret_cast<cuda::DevicePointer>(to),
                                                 reinterpret_cast<cuda::DevicePointer>(from), size_t(bytes),
                                                 static_cast<cuda::StreamHandle>(stream.native())),

@@ -6,6 +6,7 @@
 
 #include "codegen/compile.h"
 #include "codegen/ir/fail.h"
+#include "runtime/cuda/capture.h"
 #include "runtime/cuda/driver.h"
 #include "runtime/stream.h"
 #include "runtime/workers.h"
@@ -104,9 +105,10 @@ Stream::~Stream() {
 void Stream::synchronize(Location where) {
   if (device_.kind() != Device::Kind::cuda) return;  // the CPU has nothing pending
   const ContextScope scope(device_info(device_.ordinal(), where), where);
-  runtime::cuda::check(
-      runtime::cuda::driver(where).stream_synchronize(static_cast<runtime::cuda::StreamHandle>(native_)),
-      where, "waiting for a stream");
+  const auto stream = static_cast<runtime::cuda::StreamHandle>(native_);
+  runtime::cuda::refuse_capture(stream, where, "synchronize waits for the stream");
+  runtime::cuda::check(runtime::cuda::driver(where).stream_synchronize(stream), where,
+                       "waiting for a stream");
 }
 
 }  // namespace heddle

@@ -10,6 +10,8 @@ namespace heddle::runtime {
 
 // One launch's arguments, flattened, and its amount of work.
 struct LaunchWork {
+  const Argument* arguments;
+  int count;
   const int64_t* slots;
   int slot_count;
   codegen::WorkCount work;  // at least one worker
@@ -28,12 +30,13 @@ struct CodeOrigin {
   const char* cache_path = "";
 };
 
-// The lowered kernel made ready for the stream's device, through the cache where code is compiled.
+// The lowered kernel made ready for the stream's device, through the cache where code is compiled. Throws
+// Error (launch) where that would spoil a capture of the stream, which stays valid.
 std::unique_ptr<Executable> make_host_executable(const KernelSource& source, const ir::Function& lowered,
                                                  CodeOrigin& origin);
 std::unique_ptr<Executable> make_interpreter_executable(std::unique_ptr<ir::Function> lowered);
 std::unique_ptr<Executable> make_cuda_executable(const KernelSource& source, const ir::Function& lowered,
-                                                 const Schedule& schedule, Device device, CodeOrigin& origin,
-                                                 Location where);
+                                                 const Schedule& schedule, const Stream& stream,
+                                                 CodeOrigin& origin, Location where);
 
 }  // namespace heddle::runtime

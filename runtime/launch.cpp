@@ -43,8 +43,11 @@ struct Variant {
   std::shared_ptr<const Schedule> schedule;  // null for a probe
 
   std::mutex mutex;  // held while the variant is made
-  std::atomic<bool> ready{false};
+  // Two steps: what a launch of no work needs, and of a launch that is refused; then code. A probe has the
+  // first alone.
+  std::atomic<bool> lowered{false}, compiled{false};
   std::unique_ptr<codegen::TracedKernel> traced;
+  std::unique_ptr<ir::Function> program;  // scheduled; until there is code
   std::unique_ptr<Executable> executable;
 
   Variant* next = nullptr;
@@ -74,35 +77,47 @@ codegen::Target target_of(Device device) {
   return device.kind() == Device::Kind::cuda ? codegen::Target::gpu : codegen::Target::cpu;
 }
 
-void make(const KernelSource& source, Variant& variant, Location where) {
-  LaunchReport& report = thread_report.report;
+void lower(const KernelSource& source, Variant& variant, Location where) {
   const Clock::time_point start = Clock::now();
   std::unique_ptr<codegen::TracedKernel> traced = trace_kernel(source, variant, where);
-  if (variant.probe) {
-    variant.traced = std::move(traced);
-    report.trace_ms += milliseconds_since(start);
-    return;
-  }
-  std::unique_ptr<ir::Function> lowered =
-      codegen::lower(*traced, *variant.schedule, target_of(variant.device), where);
-  report.trace_ms += milliseconds_since(start);
-  const Clock::time_point compile_start = Clock::now();
+  if (!variant.probe)
+    variant.program = codegen::lower(*traced, *variant.schedule, target_of(variant.device), where);
+  variant.traced = std::move(traced);
+  thread_report.report.trace_ms += milliseconds_since(start);
+}
+
+void compile(const KernelSource& source, Variant& variant, const Stream& stream, Location where) {
+  const Clock::time_point start = Clock::now();
   CodeOrigin origin;
   switch (variant.device.kind()) {
-    case Device::Kind::cpu: variant.executable = make_host_executable(source, *lowered, origin); break;
+    case Device::Kind::cpu:
+      variant.executable = make_host_executable(source, *variant.program, origin);
+      break;
     case Device::Kind::interpreter:
-      variant.executable = make_interpreter_executable(std::move(lowered));
+      variant.executable = make_interpreter_executable(std::move(variant.program));
       break;
     case Device::Kind::cuda:
       variant.executable =
-          make_cuda_executable(source, *lowered, *variant.schedule, variant.device, origin, where);
+          make_cuda_executable(source, *variant.program, *variant.schedule, stream, origin, where);
       break;
   }
+  variant.program.reset();
+  LaunchReport& report = thread_report.report;
   report.cache_hit = origin.cache_hit;
   report.cache_path = origin.cache_path;
-  variant.traced = std::move(traced);
-  report.compile_ms = milliseconds_since(compile_start);
+  report.compile_ms = milliseconds_since(start);
   report.compiled_now = true;
+}
+
+// Does one step of making a variant, unless it is done. Threads that want the same one wait for it; if it
+// fails, each tries for itself and gets its own Error.
+template <class Step>
+void once(std::mutex& mutex, std::atomic<bool>& done, Step step) {
+  if (done.load(std::memory_order_acquire)) return;
+  std::lock_guard lock(mutex);
+  if (done.load()) return;
+  step();
+  done.store(true, std::memory_order_release);
 }
 
 }  // namespace
@@ -122,8 +137,7 @@ struct KernelState {
     return nullptr;
   }
 
-  // The variant, made if it is new. Threads that want the same one wait for it; if making it fails, each
-  // tries for itself and gets its own Error. `schedule` null asks for the probe.
+  // The variant, traced and lowered if it is new. `schedule` null asks for the probe.
   Variant& get(const KernelSource& source, const PackedArguments& arguments, Device device,
                const Schedule* schedule, Location where) {
     Variant* variant = find(arguments, device, schedule);
@@ -141,13 +155,7 @@ struct KernelState {
         first.store(variant, std::memory_order_release);
       }
     }
-    if (!variant->ready.load(std::memory_order_acquire)) {
-      std::lock_guard lock(variant->mutex);
-      if (!variant->ready.load()) {
-        make(source, *variant, where);
-        variant->ready.store(true, std::memory_order_release);
-      }
-    }
+    once(variant->mutex, variant->lowered, [&] { lower(source, *variant, where); });
     return *variant;
   }
 };
@@ -192,7 +200,7 @@ void launch(const KernelSource& source, KernelState*& state, const Schedule* sch
     const Variant& probe = variants.get(source, packed, stream.device(), nullptr, where);
     schedule = &chosen.emplace(codegen::default_schedule(*probe.traced, packed.view(), machine));
   }
-  const Variant& variant = variants.get(source, packed, stream.device(), schedule, where);
+  Variant& variant = variants.get(source, packed, stream.device(), schedule, where);
   if (thread_report.schedule != variant.schedule) thread_report.schedule = variant.schedule;
 
   const int64_t axes[3] = {grid.x, grid.y, grid.z};
@@ -200,7 +208,13 @@ void launch(const KernelSource& source, KernelState*& state, const Schedule* sch
       codegen::count_work(*variant.traced, *variant.schedule, packed.view(), axes, grid.set, machine, where);
   if (work.workers == 0) return;
   check_memory(source, arguments, count, where);
-  variant.executable->run(stream, {.slots = packed.slots, .slot_count = packed.slot_count, .work = work},
+  once(variant.mutex, variant.compiled, [&] { compile(source, variant, stream, where); });
+  variant.executable->run(stream,
+                          {.arguments = arguments,
+                           .count = count,
+                           .slots = packed.slots,
+                           .slot_count = packed.slot_count,
+                           .work = work},
                           where);
 }
 

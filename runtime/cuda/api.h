@@ -34,6 +34,7 @@ enum Result : int {
   kLaunchFailed = 719,
   kSystemDriverMismatch = 803,
   kStreamCaptureUnsupported = 900,
+  kStreamCaptureInvalidated = 901,
   kStreamCaptureImplicit = 906,
 };
 
@@ -41,14 +42,24 @@ enum DeviceAttribute : int {
   kMultiprocessorCount = 16,
   kComputeCapabilityMajor = 75,
   kComputeCapabilityMinor = 76,
+  kPageableMemoryAccess = 88,
   kSharedMemoryPerBlockOptin = 97,
 };
 
 enum FunctionAttribute : int { kLocalSizeBytes = 3, kNumRegs = 4, kMaxDynamicSharedSizeBytes = 8 };
-enum PointerAttribute : int { kPointerMemoryType = 2, kPointerDeviceOrdinal = 9 };
+enum PointerAttribute : int {
+  kPointerMemoryType = 2,
+  kPointerDeviceOrdinal = 9,
+  kPointerRangeStart = 11,
+  kPointerRangeSize = 12,
+  kPointerAccessFlags = 16,
+};
+enum PointerAccess : int { kAccessNone = 0, kAccessRead = 1, kAccessReadWrite = 3 };
 enum MemoryType : int { kMemoryTypeHost = 1, kMemoryTypeDevice = 2, kMemoryTypeUnified = 4 };
 enum JitOption : int { kJitErrorLogBuffer = 5, kJitErrorLogBufferSizeBytes = 6, kJitTarget = 9 };
 enum JitInputType : int { kJitInputPtx = 1 };
+enum CaptureStatus : int { kCaptureNone = 0, kCaptureActive = 1, kCaptureInvalidated = 2 };
+enum CaptureMode : int { kCaptureGlobal = 0, kCaptureThreadLocal = 1, kCaptureRelaxed = 2 };
 
 using Device = int;
 using DevicePointer = unsigned long long;
@@ -86,7 +97,8 @@ inline constexpr unsigned kStreamNonBlocking = 1;
   HEDDLE_CUDA(link_destroy, cuLinkDestroy, (Link link))                                                      \
   HEDDLE_CUDA(memory_allocate, cuMemAlloc_v2, (DevicePointer * pointer, size_t bytes))                       \
   HEDDLE_CUDA(memory_free, cuMemFree_v2, (DevicePointer pointer))                                            \
-  HEDDLE_CUDA(memory_set, cuMemsetD8_v2, (DevicePointer pointer, unsigned char value, size_t count))         \
+  HEDDLE_CUDA(memory_set, cuMemsetD8Async,                                                                   \
+              (DevicePointer pointer, unsigned char value, size_t count, StreamHandle stream))               \
   HEDDLE_CUDA(memory_copy, cuMemcpyAsync,                                                                    \
               (DevicePointer to, DevicePointer from, size_t bytes, StreamHandle stream))                     \
   HEDDLE_CUDA(pointer_attribute, cuPointerGetAttribute,                                                      \
@@ -94,6 +106,8 @@ inline constexpr unsigned kStreamNonBlocking = 1;
   HEDDLE_CUDA(stream_create, cuStreamCreate, (StreamHandle * stream, unsigned flags))                        \
   HEDDLE_CUDA(stream_destroy, cuStreamDestroy_v2, (StreamHandle stream))                                     \
   HEDDLE_CUDA(stream_synchronize, cuStreamSynchronize, (StreamHandle stream))                                \
+  HEDDLE_CUDA(stream_is_capturing, cuStreamIsCapturing, (StreamHandle stream, CaptureStatus * status))       \
+  HEDDLE_CUDA(exchange_capture_mode, cuThreadExchangeStreamCaptureMode, (CaptureMode * mode))                \
   HEDDLE_CUDA(launch_kernel, cuLaunchKernel,                                                                 \
               (Function function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,       \
                unsigned block_y, unsigned block_z, unsigned shared_bytes, StreamHandle stream,               \

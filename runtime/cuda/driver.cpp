@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "codegen/ir/fail.h"
+#include "runtime/cuda/capture.h"
 
 namespace heddle::runtime::cuda {
 
@@ -131,6 +132,7 @@ const DeviceInfo& device_info(int ordinal, Location where) {
   std::lock_guard lock(slot.mutex);
   if (const DeviceInfo* info = slot.info.load()) return *info;
   auto fresh = std::make_unique<DeviceInfo>();
+  const RelaxedCapture relaxed(api);
   Device device = 0;
   check(api.device_get(&device, ordinal), where, "looking at a GPU");
   const auto attribute = [&](DeviceAttribute which) {
@@ -142,6 +144,7 @@ const DeviceInfo& device_info(int ordinal, Location where) {
   fresh->sm = attribute(kComputeCapabilityMajor) * 10 + attribute(kComputeCapabilityMinor);
   fresh->multiprocessors = attribute(kMultiprocessorCount);
   fresh->shared_bytes = attribute(kSharedMemoryPerBlockOptin);
+  fresh->pageable = attribute(kPageableMemoryAccess) != 0;
   char name[128] = "";
   check(api.device_name(name, sizeof name, device), where, "looking at a GPU");
   const auto end = fmt::format_to_n(fresh->name, sizeof fresh->name - 1, "{}, sm_{}", name, fresh->sm);
@@ -149,6 +152,8 @@ const DeviceInfo& device_info(int ordinal, Location where) {
   if (fresh->sm < 80)
     fail(ErrorKind::unsupported, where, "{} is too old: kernels need compute capability 8.0", fresh->name);
   check(api.primary_context_retain(&fresh->context, device), where, "making the GPU's primary context");
+  const ContextScope scope(*fresh, where);
+  check(api.stream_create(&fresh->zeroing, kStreamNonBlocking), where, "making a stream");
   slot.info.store(fresh.get(), std::memory_order_release);
   return *fresh.release();
 }

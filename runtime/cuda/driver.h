@@ -24,7 +24,9 @@ struct DeviceInfo {
   char name[160] = "";  // "NVIDIA H200, sm_90"
   int sm = 0;
   int multiprocessors = 0;
-  int shared_bytes = 0;  // that one CTA may have, opted in
+  int shared_bytes = 0;            // that one CTA may have, opted in
+  bool pageable = false;           // kernels may read any memory of the host
+  StreamHandle zeroing = nullptr;  // where new buffers are zeroed; waits for no other stream
 };
 const DeviceInfo& device_info(int ordinal, Location where);
 // The first GPU that kernels can run on; -1 where there is none, or no driver.

@@ -6,7 +6,9 @@
 #include "codegen/ir/intern.h"
 #include "runtime/arguments.h"
 #include "runtime/cache.h"
+#include "runtime/cuda/capture.h"
 #include "runtime/cuda/driver.h"
+#include "runtime/cuda/reach.h"
 #include "runtime/executable.h"
 
 namespace heddle::runtime {
@@ -60,6 +62,7 @@ class CudaExecutable final : public Executable {
       fail(ErrorKind::launch, where, "kernel '{}' would need {} CTAs; at most {} can be launched at once",
            source_.name, launch.work.workers, kMaxGridX * kMaxGridY);
     const cuda::ContextScope scope(device_, where);
+    cuda::check_reach(source_, device_, launch.arguments, launch.count, where);
     const cuda::Result result = api_.launch_kernel(
         function_, unsigned(x), unsigned(y), 1, unsigned(threads_), 1, 1, unsigned(shared_bytes_),
         static_cast<cuda::StreamHandle>(stream.native()), parameters, nullptr);
@@ -114,9 +117,19 @@ const std::string& section(const Entry& entry, const char* name, const KernelSou
 }  // namespace
 
 std::unique_ptr<Executable> make_cuda_executable(const KernelSource& source, const ir::Function& lowered,
-                                                 const Schedule& schedule, Device device, CodeOrigin& origin,
-                                                 Location where) {
-  const DeviceInfo& info = cuda::device_info(device.ordinal(), where);
+                                                 const Schedule& schedule, const Stream& stream,
+                                                 CodeOrigin& origin, Location where) {
+  const DeviceInfo& info = cuda::device_info(stream.device().ordinal(), where);
+  {
+    const cuda::ContextScope scope(info, where);
+    cuda::refuse_capture(
+        static_cast<cuda::StreamHandle>(stream.native()), where,
+        fmt::format("kernel '{}' has to be compiled or loaded for these arguments first (launch "
+                    "it once)",
+                    source.name)
+            .c_str());
+  }
+  const cuda::RelaxedCapture relaxed(cuda::driver(where));
   const codegen::GpuTarget target{.sm = info.sm, .shared_bytes = info.shared_bytes};
   const std::unique_ptr<ir::Function> program = codegen::lower_gpu(lowered, schedule, target, where);
   CacheOutcome ptx_outcome, cubin_outcome;

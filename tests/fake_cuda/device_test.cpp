@@ -86,7 +86,7 @@ TEST_CASE("out of memory says how much was asked of whom, on the caller's line")
 TEST_CASE("memory that can't be zeroed is not kept") {
   const fake::Fresh fresh;
   const int before = fake::objects().blocks;
-  for (const char* function : {"cuMemsetD8_v2", "cuStreamSynchronize"}) {
+  for (const char* function : {"cuMemsetD8Async", "cuStreamSynchronize"}) {
     cuda().fail(function, 719, 0);
     CHECK(fake::problem_of([] { Buffer<f32>(Device::cuda(0), 10); }).has("CUDA_ERROR_LAUNCH_FAILED"));
     CHECK(fake::objects().blocks == before);
@@ -130,7 +130,7 @@ TEST_CASE("the caller's context is current again after every call, also after on
   static float host[16];
   const Step steps[] = {
       {"cuMemAlloc_v2", [](Stream&, Buffer<f32>&) { Buffer<f32>(Device::cuda(0), 16); }},
-      {"cuMemsetD8_v2", [](Stream&, Buffer<f32>&) { Buffer<f32>(Device::cuda(0), 16); }},
+      {"cuMemsetD8Async", [](Stream&, Buffer<f32>&) { Buffer<f32>(Device::cuda(0), 16); }},
       {"cuMemFree_v2", [](Stream&, Buffer<f32>&) { Buffer<f32>(Device::cuda(0), 16); }},
       {"cuMemcpyAsync", [](Stream& stream, Buffer<f32>& buffer) { buffer.upload(stream, host); }},
       {"cuStreamSynchronize", [](Stream& stream, Buffer<f32>& buffer) { buffer.download(stream, host); }},

@@ -4,6 +4,7 @@
 //   FAKE_CUDA_DEVICES   how many devices there are (2)
 //   FAKE_CUDA_INIT      what cuInit gives (0)
 //   FAKE_CUDA_SM        compute capability of all devices (90)
+//   FAKE_CUDA_PAGEABLE  whether kernels may read any memory of the host (0)
 //   FAKE_CUDA_IDLE      1: launches, and the two calls of the current context, neither check nor record (0);
 //                       for bench/launch_cost, which times what comes before them
 #include <algorithm>
@@ -15,6 +16,7 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runtime/cuda/api.h"
@@ -30,6 +32,8 @@ struct ContextObject {
 };
 struct StreamObject {
   Context context;
+  bool blocking;  // waits for the default stream, and that one for it
+  CaptureStatus capture = kCaptureNone;
 };
 struct ModuleObject {
   Context context;
@@ -62,7 +66,7 @@ int number(const char* variable, int otherwise) {
 }
 
 struct Block {
-  int device;
+  int device;  // -1: memory of the host that was registered
   size_t bytes;
 };
 struct Failure {
@@ -84,6 +88,8 @@ struct State {
   std::map<std::string, int> calls;
   std::vector<FakeLaunch> launches;
   std::string log;
+  int default_stream_uses = 0;
+  bool peers = false;  // whether devices reach each other's memory
 };
 
 State& state() {
@@ -92,6 +98,7 @@ State& state() {
 }
 
 thread_local Context current = nullptr;
+thread_local CaptureMode capture_mode = kCaptureGlobal;
 const bool idle = number("FAKE_CUDA_IDLE", 0) != 0;
 
 enum class Needs { nothing, init, context };
@@ -116,10 +123,37 @@ struct Call {
   Call(const char* function, Needs needs) : lock(state().mutex), early(enter(function, needs)) {}
 };
 
+// Calls that no graph holds end captures, all of which are in the mode kCaptureGlobal here, but for a thread
+// that asked for leave.
+Result unsafe_while_capturing(State& s) {
+  if (capture_mode == kCaptureRelaxed) return kSuccess;
+  Result result = kSuccess;
+  for (StreamHandle stream : s.streams)
+    if (stream->capture != kCaptureNone) {
+      stream->capture = kCaptureInvalidated;
+      result = kStreamCaptureUnsupported;
+    }
+  return result;
+}
+
+bool is_default(StreamHandle stream) {
+  return reinterpret_cast<uintptr_t>(stream) <= 2;  // of the context, the legacy one, the thread's one
+}
+
+// Of work for the default stream, for which a stream that is captured would have to wait.
+Result use_default(State& s, StreamHandle stream) {
+  if (!is_default(stream)) return kSuccess;
+  ++s.default_stream_uses;
+  for (StreamHandle other : s.streams)
+    if (other->blocking && other->capture != kCaptureNone) {
+      other->capture = kCaptureInvalidated;
+      return kStreamCaptureImplicit;
+    }
+  return kSuccess;
+}
+
 bool knows_stream(const State& s, StreamHandle stream) {
-  const auto handle = reinterpret_cast<uintptr_t>(stream);
-  return handle <= 2 ||  // the default stream, the legacy one, the thread's one
-         (s.streams.count(stream) && stream->context == current);
+  return is_default(stream) || (s.streams.count(stream) && stream->context == current);
 }
 
 // Whether [pointer, pointer + bytes) begins in the driver's memory; `inside` then tells if it ends there too.
@@ -179,6 +213,8 @@ constexpr Text kTexts[] = {
      "system has unsupported display driver / cuda driver combination"},
     {kStreamCaptureUnsupported, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED",
      "operation not permitted when stream is capturing"},
+    {kStreamCaptureInvalidated, "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED",
+     "operation failed due to a previous error during capture"},
     {kStreamCaptureImplicit, "CUDA_ERROR_STREAM_CAPTURE_IMPLICIT",
      "operation would make the legacy stream depend on a capturing blocking stream"},
 };
@@ -252,6 +288,7 @@ Result cuDeviceGetAttribute(int* value, DeviceAttribute attribute, Device device
     case kComputeCapabilityMajor: *value = sm / 10; return kSuccess;
     case kComputeCapabilityMinor: *value = sm % 10; return kSuccess;
     case kSharedMemoryPerBlockOptin: *value = kSharedBytes; return kSuccess;
+    case kPageableMemoryAccess: *value = number("FAKE_CUDA_PAGEABLE", 0); return kSuccess;
   }
   return kInvalidValue;
 }
@@ -284,6 +321,7 @@ Result cuCtxSetCurrent(Context context) {
 Result cuModuleLoadData(Module* module, const void* image) {
   const Call call("cuModuleLoadData", Needs::context);
   if (call.early != kSuccess) return call.early;
+  if (const Result result = unsafe_while_capturing(call.s)) return result;
   const char* bytes = static_cast<const char*>(image);
   if (std::strncmp(bytes, ".version", 8) == 0) {
     *module = new ModuleObject{.context = current, .ptx = bytes, .functions = {}};
@@ -382,11 +420,14 @@ Result cuMemAlloc_v2(DevicePointer* pointer, size_t bytes) {
   const Call call("cuMemAlloc_v2", Needs::context);
   if (call.early != kSuccess) return call.early;
   if (bytes == 0) return kInvalidValue;
+  if (const Result result = unsafe_while_capturing(call.s)) return result;
   size_t used = 0;
   for (const auto& [address, block] : call.s.blocks)
     if (block.device == current->device) used += block.bytes;
   if (bytes > kMemoryBytes - used) return kOutOfMemory;
-  void* memory = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
+  // As with a GPU, no 2 MiB hold memory of two devices, or of the host as well.
+  constexpr size_t kPiece = size_t(2) << 20;
+  void* memory = std::aligned_alloc(kPiece, (bytes + kPiece - 1) / kPiece * kPiece);
   if (!memory) return kOutOfMemory;
   std::memset(memory, 0xA5, bytes);  // a GPU's memory holds what was there before
   *pointer = reinterpret_cast<DevicePointer>(memory);
@@ -397,14 +438,17 @@ Result cuMemAlloc_v2(DevicePointer* pointer, size_t bytes) {
 Result cuMemFree_v2(DevicePointer pointer) {
   const Call call("cuMemFree_v2", Needs::context);
   if (call.early != kSuccess) return call.early;
+  if (const Result result = unsafe_while_capturing(call.s)) return result;
   if (!call.s.blocks.erase(pointer)) return kInvalidValue;
   std::free(reinterpret_cast<void*>(pointer));
   return kSuccess;
 }
 
-Result cuMemsetD8_v2(DevicePointer pointer, unsigned char value, size_t count) {
-  const Call call("cuMemsetD8_v2", Needs::context);
+Result cuMemsetD8Async(DevicePointer pointer, unsigned char value, size_t count, StreamHandle stream) {
+  const Call call("cuMemsetD8Async", Needs::context);
   if (call.early != kSuccess) return call.early;
+  if (!knows_stream(call.s, stream)) return kInvalidHandle;
+  if (const Result result = use_default(call.s, stream)) return result;
   bool inside = false;
   if (!find_block(call.s, pointer, count, &inside) || !inside) return kInvalidValue;
   std::memset(reinterpret_cast<void*>(pointer), value, count);
@@ -415,6 +459,7 @@ Result cuMemcpyAsync(DevicePointer to, DevicePointer from, size_t bytes, StreamH
   const Call call("cuMemcpyAsync", Needs::context);
   if (call.early != kSuccess) return call.early;
   if (!knows_stream(call.s, stream)) return kInvalidHandle;
+  if (const Result result = use_default(call.s, stream)) return result;
   for (const DevicePointer end : {to, from}) {
     bool inside = true;
     if (find_block(call.s, end, bytes, &inside) && !inside) return kInvalidValue;
@@ -429,15 +474,26 @@ Result cuPointerGetAttribute(void* value, PointerAttribute attribute, DevicePoin
   bool inside = false;
   const Block* block = find_block(call.s, pointer, 1, &inside);
   if (!block) return kInvalidValue;
-  *static_cast<int*>(value) = attribute == kPointerMemoryType ? int(kMemoryTypeDevice) : block->device;
-  return kSuccess;
+  const auto give = [&](auto number) { std::memcpy(value, &number, sizeof number); };
+  switch (attribute) {
+    case kPointerMemoryType: give(block->device < 0 ? kMemoryTypeHost : kMemoryTypeDevice); return kSuccess;
+    case kPointerDeviceOrdinal: give(std::max(0, block->device)); return kSuccess;
+    case kPointerRangeStart: give(std::prev(call.s.blocks.upper_bound(pointer))->first); return kSuccess;
+    case kPointerRangeSize: give(uint64_t(block->bytes)); return kSuccess;
+    case kPointerAccessFlags:
+      if (!current) return kInvalidContext;
+      give(block->device < 0 || block->device == current->device || call.s.peers ? kAccessReadWrite
+                                                                                 : kAccessNone);
+      return kSuccess;
+  }
+  return kInvalidValue;
 }
 
 Result cuStreamCreate(StreamHandle* stream, unsigned flags) {
   const Call call("cuStreamCreate", Needs::context);
   if (call.early != kSuccess) return call.early;
   if (flags > kStreamNonBlocking) return kInvalidValue;
-  *stream = new StreamObject{.context = current};
+  *stream = new StreamObject{.context = current, .blocking = flags != kStreamNonBlocking};
   call.s.streams.insert(*stream);
   return kSuccess;
 }
@@ -453,7 +509,28 @@ Result cuStreamDestroy_v2(StreamHandle stream) {
 Result cuStreamSynchronize(StreamHandle stream) {
   const Call call("cuStreamSynchronize", Needs::context);
   if (call.early != kSuccess) return call.early;
-  return knows_stream(call.s, stream) ? kSuccess : kInvalidHandle;
+  if (!knows_stream(call.s, stream)) return kInvalidHandle;
+  if (const Result result = use_default(call.s, stream)) return result;
+  if (is_default(stream) || stream->capture == kCaptureNone) return kSuccess;
+  stream->capture = kCaptureInvalidated;
+  return kStreamCaptureUnsupported;
+}
+
+Result cuStreamIsCapturing(StreamHandle stream, CaptureStatus* status) {
+  const Call call("cuStreamIsCapturing", Needs::context);
+  if (call.early != kSuccess) return call.early;
+  if (!knows_stream(call.s, stream)) return kInvalidHandle;
+  if (!is_default(stream)) return *status = stream->capture, kSuccess;
+  for (StreamHandle other : call.s.streams)
+    if (other->blocking && other->capture != kCaptureNone) return kStreamCaptureImplicit;
+  return *status = kCaptureNone, kSuccess;
+}
+
+Result cuThreadExchangeStreamCaptureMode(CaptureMode* mode) {
+  const Call call("cuThreadExchangeStreamCaptureMode", Needs::nothing);
+  if (call.early != kSuccess) return call.early;
+  std::swap(*mode, capture_mode);
+  return kSuccess;
 }
 
 Result cuLaunchKernel(Function function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
@@ -468,6 +545,8 @@ Result cuLaunchKernel(Function function, unsigned grid_x, unsigned grid_y, unsig
       !within(block_x, 1024) || !within(block_y, 1024) || !within(block_z, 64) ||
       block_x * block_y * block_z > 1024 || int(shared_bytes) > function->dynamic_shared_bytes || extra)
     return kInvalidValue;
+  if (const Result result = use_default(call.s, stream)) return result;
+  if (!is_default(stream) && stream->capture == kCaptureInvalidated) return kStreamCaptureInvalidated;
   FakeLaunch launch = {};
   std::snprintf(launch.entry, sizeof launch.entry, "%s", function->entry.c_str());
   launch.device = current->device;
@@ -475,6 +554,7 @@ Result cuLaunchKernel(Function function, unsigned grid_x, unsigned grid_y, unsig
   std::copy_n(std::begin({block_x, block_y, block_z}), 3, launch.block);
   launch.shared_bytes = shared_bytes;
   launch.stream = stream;
+  launch.captured = !is_default(stream) && stream->capture != kCaptureNone;
   launch.parameter_count = int(function->parameter_bytes.size());
   if (launch.parameter_count > FakeLaunch::kMaxParameters) return kInvalidValue;
   for (int i = 0; i < launch.parameter_count; ++i)
@@ -502,6 +582,8 @@ void fake_cuda_clear() {
   state().calls.clear();
   state().launches.clear();
   state().log.clear();
+  state().default_stream_uses = 0;
+  state().peers = false;
 }
 
 int fake_cuda_calls(const char* function) {
@@ -530,7 +612,8 @@ void fake_cuda_objects(FakeObjects* objects) {
   *objects = {.streams = int(state().streams.size()),
               .modules = int(state().modules.size()),
               .links = int(state().links.size()),
-              .blocks = int(state().blocks.size())};
+              .blocks = int(std::count_if(state().blocks.begin(), state().blocks.end(),
+                                          [](const auto& row) { return row.second.device >= 0; }))};
 }
 
 int fake_cuda_memory_device(const void* memory) {
@@ -550,7 +633,34 @@ void fake_cuda_make_current(int device) {
 
 void* fake_cuda_make_stream(int device) {
   std::lock_guard lock(state().mutex);
-  return *state().streams.insert(new StreamObject{.context = &state().primary[device]}).first;
+  return *state()
+              .streams.insert(new StreamObject{.context = &state().primary[device], .blocking = true})
+              .first;
+}
+
+void fake_cuda_begin_capture(void* stream) {
+  std::lock_guard lock(state().mutex);
+  static_cast<StreamHandle>(stream)->capture = kCaptureActive;
+}
+
+bool fake_cuda_end_capture(void* stream) {
+  std::lock_guard lock(state().mutex);
+  return std::exchange(static_cast<StreamHandle>(stream)->capture, kCaptureNone) == kCaptureActive;
+}
+
+int fake_cuda_default_stream_uses() {
+  std::lock_guard lock(state().mutex);
+  return state().default_stream_uses;
+}
+
+void fake_cuda_register_host(void* memory, int64_t bytes) {
+  std::lock_guard lock(state().mutex);
+  state().blocks[reinterpret_cast<DevicePointer>(memory)] = {.device = -1, .bytes = size_t(bytes)};
+}
+
+void fake_cuda_enable_peers() {
+  std::lock_guard lock(state().mutex);
+  state().peers = true;
 }
 
 void fake_cuda_set_log(const char* text) {
