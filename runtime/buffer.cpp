@@ -19,11 +19,19 @@ void* allocate_on_gpu(Device device, int64_t bytes, Location where) {
   const cuda::DeviceInfo& info = cuda::device_info(device.ordinal(), where);
   const cuda::Api& api = cuda::driver(where);
   const cuda::ContextScope scope(info, where);
-  const std::string doing = fmt::format("allocating {} bytes on {}", bytes, info.name);
   const cuda::RelaxedCapture relaxed(api);
   cuda::DevicePointer pointer = 0;
-  cuda::check(api.memory_allocate(&pointer, size_t(bytes)), where, doing.c_str());
-  cuda::Result result = api.memory_set(pointer, 0, size_t(bytes), info.zeroing);
+  cuda::Result result = api.memory_allocate(&pointer, size_t(bytes));
+  size_t free = 0, total = 0;
+  if (result == cuda::kOutOfMemory && api.memory_info(&free, &total) == cuda::kSuccess)
+    fail(ErrorKind::launch, where,
+         "{} has no memory for a buffer of {} bytes: {} of its {} bytes are free; free some, or take a "
+         "smaller "
+         "problem",
+         info.name, bytes, free, total);
+  const std::string doing = fmt::format("allocating {} bytes on {}", bytes, info.name);
+  cuda::check(result, where, doing.c_str());
+  result = api.memory_set(pointer, 0, size_t(bytes), info.zeroing);
   // Of that stream alone: whatever streams use the buffer, they find zeros, and none was held up.
   if (result == cuda::kSuccess) result = api.stream_synchronize(info.zeroing);
   if (result != cuda::kSuccess) api.memory_free(pointer);

@@ -8,6 +8,7 @@
 #include "codegen/ir/fail.h"
 #include "runtime/cuda/capture.h"
 #include "runtime/cuda/driver.h"
+#include "runtime/cuda/launches.h"
 #include "runtime/stream.h"
 #include "runtime/workers.h"
 
@@ -40,18 +41,18 @@ Device Device::open(const char* name, Location where) {
        "there is no device '{}'; there are auto, cpu, interpreter, cuda, cuda:0, cuda:1 ...", wanted);
 }
 
-const char* Device::name() const {
+const char* Device::name(Location where) const {
   switch (kind_) {
     case Kind::interpreter: return "interpreter";
-    case Kind::cuda: return device_info(ordinal_, {}).name;
+    case Kind::cuda: return device_info(ordinal_, where).name;
     case Kind::cpu: break;
   }
   static const std::string& cpu_name = *new std::string(codegen::device_name());
   return cpu_name.c_str();
 }
 
-int64_t Device::concurrency() const {
-  return kind_ == Kind::cuda ? device_info(ordinal_, {}).multiprocessors : runtime::default_threads();
+int64_t Device::concurrency(Location where) const {
+  return kind_ == Kind::cuda ? device_info(ordinal_, where).multiprocessors : runtime::default_threads();
 }
 
 Stream::Stream(Device device, int threads, Location where) : device_(device), threads_(threads) {
@@ -107,8 +108,10 @@ void Stream::synchronize(Location where) {
   const ContextScope scope(device_info(device_.ordinal(), where), where);
   const auto stream = static_cast<runtime::cuda::StreamHandle>(native_);
   runtime::cuda::refuse_capture(stream, where, "synchronize waits for the stream");
+  const uint64_t launches = runtime::cuda::count_launches(device_.ordinal());
   runtime::cuda::check(runtime::cuda::driver(where).stream_synchronize(stream), where,
                        "waiting for a stream");
+  runtime::cuda::forget_launches(device_.ordinal(), stream, launches);
 }
 
 }  // namespace heddle

@@ -193,7 +193,7 @@ void launch(const KernelSource& source, KernelState*& state, const Schedule* sch
   KernelState& variants = state_of(state);
   const codegen::Machine machine{
       .target = target,
-      .concurrency = target == codegen::Target::gpu ? stream.device().concurrency() : stream.threads()};
+      .concurrency = target == codegen::Target::gpu ? stream.device().concurrency(where) : stream.threads()};
 
   std::optional<Schedule> chosen;
   if (!schedule) {

@@ -26,8 +26,10 @@ class HEDDLE_API Device {
 
   Kind kind() const { return kind_; }
   int ordinal() const { return ordinal_; }
-  const char* name() const;     // "AMD EPYC ..., znver3", "NVIDIA H200, sm_90"; lives as long as the process
-  int64_t concurrency() const;  // how many workers run at once: cores, multiprocessors
+  // "AMD EPYC ..., znver3", "NVIDIA H200, sm_90"; lives as long as the process.
+  const char* name(Location where = std::source_location::current()) const;
+  // How many workers run at once: cores, multiprocessors.
+  int64_t concurrency(Location where = std::source_location::current()) const;
 
   friend bool operator==(Device, Device) = default;
 

@@ -14,6 +14,7 @@ enum Result : int {
   kOutOfMemory = 2,
   kNotInitialized = 3,
   kDeinitialized = 4,
+  kStubLibrary = 34,
   kNoDevice = 100,
   kInvalidDevice = 101,
   kInvalidImage = 200,
@@ -96,6 +97,7 @@ inline constexpr unsigned kStreamNonBlocking = 1;
   HEDDLE_CUDA(link_complete, cuLinkComplete, (Link link, void** cubin, size_t* size))                        \
   HEDDLE_CUDA(link_destroy, cuLinkDestroy, (Link link))                                                      \
   HEDDLE_CUDA(memory_allocate, cuMemAlloc_v2, (DevicePointer * pointer, size_t bytes))                       \
+  HEDDLE_CUDA(memory_info, cuMemGetInfo_v2, (size_t* free, size_t* total))                                   \
   HEDDLE_CUDA(memory_free, cuMemFree_v2, (DevicePointer pointer))                                            \
   HEDDLE_CUDA(memory_set, cuMemsetD8Async,                                                                   \
               (DevicePointer pointer, unsigned char value, size_t count, StreamHandle stream))               \

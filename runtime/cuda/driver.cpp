@@ -1,8 +1,10 @@
 #include "runtime/cuda/driver.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
 
 #include <atomic>
+#include <cstdlib>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -10,6 +12,7 @@
 
 #include "codegen/ir/fail.h"
 #include "runtime/cuda/capture.h"
+#include "runtime/cuda/launches.h"
 
 namespace heddle::runtime::cuda {
 
@@ -19,8 +22,41 @@ struct Driver {
   Api api;
   bool usable = false;
   int devices = 0;
-  std::string why;
+  std::string why;  // it is not: a sentence
 };
+
+// The driver can't be called any more in a child that was forked after it was opened, and once the process
+// exits and the driver's own handlers may have run.
+enum class Gone : uint8_t { no, forked, exiting };
+std::atomic<Gone> gone{Gone::no};
+
+void watch_process() {
+  // A failure to register is one of memory; then a forked child meets the driver's own error.
+  ::pthread_atfork(nullptr, nullptr, [] { gone.store(Gone::forked); });
+  // Handlers run in reverse: before the driver's, which were registered when it was opened, and after the
+  // destructors of objects that were made later and may still free memory.
+  std::atexit([] { gone.store(Gone::exiting); });
+}
+
+// ", where CUDA_VISIBLE_DEVICES is '7'": it hides devices, and all of them where it makes no sense.
+std::string visible_devices() {
+  const char* text = std::getenv("CUDA_VISIBLE_DEVICES");
+  return text ? fmt::format(", where CUDA_VISIBLE_DEVICES is '{}'", text) : "";
+}
+
+std::string why_no_device(const Api& api, Result result) {
+  if (result == kStubLibrary)
+    return "libcuda.so.1 is the CUDA toolkit's stub, not the driver's; take the folder of stubs off "
+           "LD_LIBRARY_PATH, or use the device cpu";
+  const char* text = "no device";
+  if (result != kSuccess && (api.error_string(result, &text) != kSuccess || !text))
+    text = "an error unknown to the driver";
+  return fmt::format(
+      "the NVIDIA driver found no GPU it can use ({}{}){}; use the device cpu", text, visible_devices(),
+      result == kNotInitialized ? ", perhaps because this process was forked from one that uses "
+                                  "CUDA"
+                                : "");
+}
 
 // Never destroyed: no driver call may happen in static destructors, and none of ours depends on order.
 const Driver& the_driver() {
@@ -28,30 +64,59 @@ const Driver& the_driver() {
     Driver& found = *new Driver;
     void* library = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
     if (!library) {
-      found.why = "there is no NVIDIA driver on this machine (libcuda.so.1 can't be opened)";
+      found.why =
+          "there is no NVIDIA driver on this machine (libcuda.so.1 can't be opened); use the device cpu";
       return found;
     }
-#define HEDDLE_ROW(name, symbol, parameters)                                              \
-  found.api.name = reinterpret_cast<decltype(found.api.name)>(::dlsym(library, #symbol)); \
-  if (!found.api.name) {                                                                  \
-    found.why = "the NVIDIA driver is too old: it lacks " #symbol;                        \
-    return found;                                                                         \
+#define HEDDLE_ROW(name, symbol, parameters)                                                            \
+  found.api.name = reinterpret_cast<decltype(found.api.name)>(::dlsym(library, #symbol));               \
+  if (!found.api.name) {                                                                                \
+    found.why = "the NVIDIA driver is too old: it lacks " #symbol "; update it, or use the device cpu"; \
+    return found;                                                                                       \
   }
     HEDDLE_CUDA_FUNCTIONS(HEDDLE_ROW)
 #undef HEDDLE_ROW
     Result result = found.api.init(0);
     if (result == kSuccess) result = found.api.device_count(&found.devices);
     if (result != kSuccess || found.devices == 0) {
-      const char* text = "no device";
-      if (result != kSuccess && (found.api.error_string(result, &text) != kSuccess || !text))
-        text = "an error unknown to the driver";
-      found.why = fmt::format("the NVIDIA driver found no GPU it can use ({})", text);
+      found.why = why_no_device(found.api, result);
       return found;
     }
+    watch_process();
     found.usable = true;
     return found;
   }();
   return instance;
+}
+
+bool is_fault(Result result) {
+  switch (result) {
+    case kIllegalAddress:
+    case kMisalignedAddress:
+    case kLaunchFailed:
+    case kLaunchTimeout:
+    case kAssert:
+    case kHardwareStackError:
+    case kIllegalInstruction:
+    case kInvalidAddressSpace:
+    case kInvalidPc: return true;
+    default: return false;
+  }
+}
+
+// Kernels fault while their launcher is long elsewhere: whatever call tells of it, the kernel was launched
+// before.
+std::string fault_advice() {
+  const std::string ours = describe_launches();
+  return fmt::format(
+      "a kernel that was launched before this call faulted; {}. The context can't be used any more, so "
+      "restart "
+      "the process; CUDA_LAUNCH_BLOCKING=1 or compute-sanitizer finds the kernel",
+      ours.empty()
+          ? "all of Heddle's had been waited for, so it was someone else's in this process"
+          : fmt::format("of Heddle's, these had not been waited for: {}; if it was none of them, it was "
+                        "someone else's in this process",
+                        ours));
 }
 
 const char* advice(Result result) {
@@ -63,17 +128,6 @@ const char* advice(Result result) {
     case kJitCompilerNotFound:
       return "the driver lacks its PTX compiler (libnvidia-ptxjitcompiler.so); install it beside libcuda";
     case kNoBinaryForGpu: return "the code is for another GPU than this one";
-    case kIllegalAddress:
-    case kMisalignedAddress:
-    case kLaunchFailed:
-    case kLaunchTimeout:
-    case kAssert:
-    case kHardwareStackError:
-    case kIllegalInstruction:
-    case kInvalidAddressSpace:
-    case kInvalidPc:
-      return "an earlier kernel on this device faulted, this one's predecessor or someone else's; the "
-             "context can't be used any more, so restart the process (compute-sanitizer finds the kernel)";
     case kLaunchOutOfResources: return "the CTA asks for more registers or shared memory than the device has";
     case kStreamCaptureUnsupported:
     case kStreamCaptureImplicit:
@@ -90,15 +144,22 @@ const char* advice(Result result) {
 
 const Api* find_driver(const char** why) {
   const Driver& found = the_driver();
-  if (why) *why = found.why.c_str();
-  return found.usable ? &found.api : nullptr;
+  const Gone now = gone.load(std::memory_order_relaxed);
+  if (why)
+    *why =
+        now == Gone::forked
+            ? "this process was forked from one that had opened the CUDA driver, which does not work in the "
+              "child; fork before the first use of a GPU, start programs with exec, or use the device cpu"
+        : now == Gone::exiting ? "the process is exiting, and the CUDA driver with it"
+                               : found.why.c_str();
+  return found.usable && now == Gone::no ? &found.api : nullptr;
 }
 
 const Api& driver(Location where) {
+  if (const Api* api = find_driver()) return *api;
   const char* why = nullptr;
-  const Api* api = find_driver(&why);
-  if (!api) fail(ErrorKind::unsupported, where, "{}; use the device cpu", why);
-  return *api;
+  find_driver(&why);
+  fail(ErrorKind::unsupported, where, "{}", why);
 }
 
 void check(Result result, Location where, const char* doing) {
@@ -113,15 +174,16 @@ void check(Result result, Location where, const char* doing) {
       result == kInvalidPtx || result == kUnsupportedPtxVersion || result == kJitCompilerNotFound
           ? ErrorKind::unsupported
           : ErrorKind::launch;
-  fail(kind, where, "{} failed: {} ({}): {}", doing, name, text, advice(result));
+  fail(kind, where, "{} failed: {} ({}): {}", doing, name, text,
+       is_fault(result) ? fault_advice() : advice(result));
 }
 
 const DeviceInfo& device_info(int ordinal, Location where) {
   const Api& api = driver(where);
   const int count = the_driver().devices;
   if (ordinal < 0 || ordinal >= count)
-    fail(ErrorKind::unsupported, where, "there is no device cuda:{}; this machine has {} GPU{}", ordinal,
-         count, count == 1 ? "" : "s");
+    fail(ErrorKind::unsupported, where, "there is no device cuda:{}; this machine has {} GPU{}{}", ordinal,
+         count, count == 1 ? "" : "s", visible_devices());
   struct Slot {
     std::mutex mutex;
     std::atomic<const DeviceInfo*> info{nullptr};

@@ -6,8 +6,8 @@
 
 namespace heddle::runtime::cuda {
 
-// Null where there is no usable driver or no device; `why`, where not null, then gets one sentence that lives
-// as long as the process.
+// Null where there is no usable driver or no device, in a child forked after the driver was opened, and while
+// the process exits; `why`, where not null, then gets a sentence that lives as long as the process.
 const Api* find_driver(const char** why = nullptr);
 // The driver, or Error (unsupported).
 const Api& driver(Location where);

@@ -8,6 +8,7 @@
 #include "runtime/cache.h"
 #include "runtime/cuda/capture.h"
 #include "runtime/cuda/driver.h"
+#include "runtime/cuda/launches.h"
 #include "runtime/cuda/reach.h"
 #include "runtime/executable.h"
 
@@ -28,6 +29,7 @@ class CudaExecutable final : public Executable {
   CudaExecutable(const KernelSource& source, const DeviceInfo& device, const std::string& cubin,
                  const std::string& entry, int threads, int64_t shared_bytes, Location where)
       : source_(source),
+        name_(intern(source.name)),
         device_(device),
         api_(cuda::driver(where)),
         threads_(threads),
@@ -63,15 +65,18 @@ class CudaExecutable final : public Executable {
            source_.name, launch.work.workers, kMaxGridX * kMaxGridY);
     const cuda::ContextScope scope(device_, where);
     cuda::check_reach(source_, device_, launch.arguments, launch.count, where);
-    const cuda::Result result = api_.launch_kernel(
-        function_, unsigned(x), unsigned(y), 1, unsigned(threads_), 1, 1, unsigned(shared_bytes_),
-        static_cast<cuda::StreamHandle>(stream.native()), parameters, nullptr);
+    const auto native = static_cast<cuda::StreamHandle>(stream.native());
+    const cuda::Result result =
+        api_.launch_kernel(function_, unsigned(x), unsigned(y), 1, unsigned(threads_), 1, 1,
+                           unsigned(shared_bytes_), native, parameters, nullptr);
     if (result != cuda::kSuccess)
       check(result, where, fmt::format("launching kernel '{}'", source_.name).c_str());
+    cuda::note_launch(device_.ordinal, native, name_, where);
   }
 
  private:
   const KernelSource& source_;
+  const char* const name_;  // outlives the kernel
   const DeviceInfo& device_;
   const Api& api_;
   const int threads_;

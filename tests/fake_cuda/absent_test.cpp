@@ -36,7 +36,7 @@ TEST_CASE("absent: no library") {
 }
 
 TEST_CASE("absent: functions") {
-  check_absent("the NVIDIA driver is too old: it lacks cuDriverGetVersion; use the device cpu");
+  check_absent("the NVIDIA driver is too old: it lacks cuDriverGetVersion; update it, or use the device cpu");
 }
 
 TEST_CASE("absent: devices") {
@@ -48,6 +48,24 @@ TEST_CASE("absent: cuInit fails") {
   check_absent(
       "the NVIDIA driver found no GPU it can use (system has unsupported display driver / cuda driver "
       "combination); use the device cpu");
+}
+
+TEST_CASE("absent: hidden devices") {
+  check_absent(
+      "the NVIDIA driver found no GPU it can use (no CUDA-capable device is detected, where "
+      "CUDA_VISIBLE_DEVICES is '7,x'); use the device cpu");
+}
+
+TEST_CASE("absent: stub") {
+  check_absent(
+      "libcuda.so.1 is the CUDA toolkit's stub, not the driver's; take the folder of stubs off "
+      "LD_LIBRARY_PATH, or use the device cpu");
+}
+
+TEST_CASE("absent: child of a process that uses CUDA") {
+  check_absent(
+      "the NVIDIA driver found no GPU it can use (initialization error), perhaps because this process was "
+      "forked from one that uses CUDA; use the device cpu");
 }
 
 TEST_CASE("absent: compute capability") {

@@ -77,8 +77,8 @@ TEST_CASE("out of memory says how much was asked of whom, on the caller's line")
       fake::problem_of([] { Buffer<f64>(Device::cuda(1), int64_t(1) << 40, Location("user.cpp", 31)); });
   CHECK(problem.kind == ErrorKind::launch);
   CHECK(problem.message ==
-        "allocating 8796093022208 bytes on Fake GPU 1, sm_90 failed: CUDA_ERROR_OUT_OF_MEMORY (out of "
-        "memory): the device has no memory left; free some, or take a smaller problem");
+        "Fake GPU 1, sm_90 has no memory for a buffer of 8796093022208 bytes: 1073741824 of its 1073741824 "
+        "bytes are free; free some, or take a smaller problem");
   CHECK(problem.where.line == 31);
   CHECK(fake::objects().blocks == before);
 }

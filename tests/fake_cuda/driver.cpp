@@ -77,7 +77,7 @@ struct Failure {
 // Never destroyed: programs free memory in static destructors.
 struct State {
   std::mutex mutex;
-  bool initialised = false;
+  bool initialised = false, shut_down = false;
   const int devices = number("FAKE_CUDA_DEVICES", 2);
   ContextObject primary[16] = {};
   std::map<DevicePointer, Block> blocks;
@@ -106,6 +106,10 @@ enum class Needs { nothing, init, context };
 // Counts the call; what it must give before it does anything.
 Result enter(const char* function, Needs needs) {
   State& s = state();
+  if (s.shut_down) {
+    std::fprintf(stderr, "fake driver: %s was called after the driver's exit handlers\n", function);
+    std::_Exit(9);
+  }
   ++s.calls[function];
   if (const auto failure = s.failures.find(function); failure != s.failures.end()) {
     if (failure->second.skip == 0) return failure->second.code;
@@ -192,6 +196,7 @@ constexpr Text kTexts[] = {
     {kOutOfMemory, "CUDA_ERROR_OUT_OF_MEMORY", "out of memory"},
     {kNotInitialized, "CUDA_ERROR_NOT_INITIALIZED", "initialization error"},
     {kDeinitialized, "CUDA_ERROR_DEINITIALIZED", "driver shutting down"},
+    {kStubLibrary, "CUDA_ERROR_STUB_LIBRARY", "CUDA driver is a stub library"},
     {kNoDevice, "CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected"},
     {kInvalidDevice, "CUDA_ERROR_INVALID_DEVICE", "invalid device ordinal"},
     {kInvalidImage, "CUDA_ERROR_INVALID_IMAGE", "device kernel image is invalid"},
@@ -233,7 +238,7 @@ Result cuInit(unsigned flags) {
   if (const int code = number("FAKE_CUDA_INIT", 0)) return Result(code);
   if (call.s.devices == 0) return kNoDevice;
   for (int i = 0; i < call.s.devices; ++i) call.s.primary[i].device = i;
-  call.s.initialised = true;
+  if (!std::exchange(call.s.initialised, true)) std::atexit([] { state().shut_down = true; });
   return kSuccess;
 }
 
@@ -432,6 +437,15 @@ Result cuMemAlloc_v2(DevicePointer* pointer, size_t bytes) {
   std::memset(memory, 0xA5, bytes);  // a GPU's memory holds what was there before
   *pointer = reinterpret_cast<DevicePointer>(memory);
   call.s.blocks[*pointer] = {.device = current->device, .bytes = bytes};
+  return kSuccess;
+}
+
+Result cuMemGetInfo_v2(size_t* free, size_t* total) {
+  const Call call("cuMemGetInfo_v2", Needs::context);
+  if (call.early != kSuccess) return call.early;
+  *free = *total = kMemoryBytes;
+  for (const auto& [address, block] : call.s.blocks)
+    if (block.device == current->device) *free -= block.bytes;
   return kSuccess;
 }
 

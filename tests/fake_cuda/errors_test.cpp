@@ -111,3 +111,43 @@ TEST_CASE("whatever fails while a kernel is made, nothing is left behind and the
   run<13>(stream);
   CHECK(cuda().launches() == 2);
 }
+
+TEST_CASE("a fault is told with the launches it may come from, and as older than the call that tells of it") {
+  const fake::Fresh fresh;
+  Stream stream(Device::cuda(0)), other(Device::cuda(0)), third(Device::cuda(1));
+  for (Stream* one : {&stream, &other, &third}) {
+    for (int i = 0; i < 8; ++i) run<14>(*one);  // as many as are kept: none of an earlier case is left
+    one->synchronize();
+  }
+  cuda().fail("cuStreamSynchronize", 700, 0);
+  cuda().fail("cuLaunchKernel", 700, 0);
+  // Somebody else's: everything of ours had been waited for.
+  for (const fake::Problem& problem :
+       {fake::problem_of([&] { run<14>(stream); }), fake::problem_of([&] { stream.synchronize(); })}) {
+    INFO(problem.message);
+    CHECK(problem.has(
+        "CUDA_ERROR_ILLEGAL_ADDRESS (an illegal memory access was encountered): a kernel that was "
+        "launched before this call faulted; all of Heddle's had been waited for, so it was "
+        "someone else's in this process"));
+  }
+  cuda().clear();
+  run<14>(stream);
+  fake::scale<14>.with({.dims = {fake::BLOCK = 128}})(other, TensorRef<const f32, 2>(fake::memory(), {1, 1}),
+                                                      TensorRef<f32, 2>(fake::memory(), {1, 1}));
+  const std::string line = std::to_string(__LINE__ - 2);
+  const std::string file = __FILE__, first = "'add' (" + file + ":" + std::to_string(kLaunchLine) + ")",
+                    second = "'scale' (" + file + ":" + line + ")";
+  cuda().fail("cuLaunchKernel", 719, 0);
+  CHECK(
+      fake::problem_of([&] {
+        run<14>(stream);
+      }).has("of Heddle's, these had not been waited for: " + second + ", " + first + "; if it was none of"));
+  cuda().clear();
+  stream.synchronize();  // is well, and so was what was launched on it
+  cuda().fail("cuStreamSynchronize", 719, 0);
+  CHECK(fake::problem_of([&] {
+          other.synchronize();
+        }).has("had not been waited for: " + second + "; if it was none of"));
+  cuda().clear();
+  other.synchronize();
+}
