@@ -10,17 +10,29 @@ namespace heddle::codegen {
 
 namespace {
 
-int64_t checked_product(const ir::Function& function, int64_t a, int64_t b, Location where) {
-  int64_t product = 0;
-  if (__builtin_mul_overflow(a, b, &product))
-    fail(ErrorKind::launch, where, "kernel '{}': the launch has more than 2^63 tiles or programs",
-         function.name);
-  return product;
-}
+// The product of counts, of which a later one may be 0 and make up for what came before.
+class Product {
+ public:
+  void multiply(int64_t count) {
+    zero_ |= count == 0;
+    overflow_ |= __builtin_mul_overflow(product_, count, &product_);
+  }
+  int64_t get(const ir::Function& function, Location where) const {
+    if (zero_) return 0;
+    if (overflow_)
+      fail(ErrorKind::launch, where, "kernel '{}': the launch has more than 2^63 tiles or programs",
+           function.name);
+    return product_;
+  }
+
+ private:
+  int64_t product_ = 1;
+  bool zero_ = false, overflow_ = false;
+};
 
 int64_t count_tiles(const ir::Function& function, const ir::Op& space, ArgumentSlots arguments,
                     Location where) {
-  int64_t tiles = 1;
+  Product tiles;
   for (size_t axis = 0; axis < space.operands.size(); ++axis) {
     const std::optional<int64_t> extent = evaluate_index(function, space.operands[axis], arguments);
     if (!extent)
@@ -33,9 +45,9 @@ int64_t count_tiles(const ir::Function& function, const ir::Op& space, ArgumentS
       fail(ErrorKind::launch, where, "kernel '{}': its work space has the negative extent {} on axis {}",
            function.name, *extent, axis);
     const int64_t size = space.attribute(int(axis));
-    tiles = checked_product(function, tiles, *extent / size + (*extent % size != 0), where);
+    tiles.multiply(*extent / size + (*extent % size != 0));
   }
-  return tiles;
+  return tiles.get(function, where);
 }
 
 }  // namespace
@@ -60,8 +72,9 @@ WorkCount count_work(const TracedKernel& kernel, const Schedule& schedule, Argum
       work.workers =
           std::min(work.workers, schedule.work.workers ? schedule.work.workers : machine.concurrency);
   } else {
-    work.workers =
-        checked_product(function, checked_product(function, grid[0], grid[1], where), grid[2], where);
+    Product programs;
+    for (int axis = 0; axis < 3; ++axis) programs.multiply(grid[axis]);
+    work.workers = programs.get(function, where);
   }
   work.params[kWorkers] = work.workers;
   std::copy(grid, grid + 3, work.params + kGridX);

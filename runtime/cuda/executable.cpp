@@ -58,8 +58,8 @@ class CudaExecutable final : public Executable {
     int count = 0;
     for (int i = 0; i < launch.slot_count; ++i) parameters[count++] = const_cast<int64_t*>(launch.slots + i);
     for (int i = 0; i <= codegen::kGpuWorkParams; ++i) parameters[count++] = tail + i;
-    const int64_t x = std::min(launch.work.workers, kMaxGridX);
-    const int64_t y = (launch.work.workers + x - 1) / x;
+    // As few rows as hold them all, of equal length: fewer CTAs than there are rows find nothing to do.
+    const int64_t y = (launch.work.workers - 1) / kMaxGridX + 1, x = (launch.work.workers - 1) / y + 1;
     if (y > kMaxGridY)
       fail(ErrorKind::launch, where, "kernel '{}' would need {} CTAs; at most {} can be launched at once",
            source_.name, launch.work.workers, kMaxGridX * kMaxGridY);

@@ -103,8 +103,8 @@ TEST_CASE("more workers than a grid has along x fill rows") {
     unsigned x, y;
   };
   constexpr int64_t kRow = INT32_MAX;
-  for (const Size& size : {Size{kRow, INT32_MAX, 1}, Size{kRow + 1, INT32_MAX, 2},
-                           Size{3 * kRow, INT32_MAX, 3}, Size{65535 * kRow, INT32_MAX, 65535}}) {
+  for (const Size& size : {Size{kRow, INT32_MAX, 1}, Size{kRow + 1, 1 << 30, 2}, Size{3 * kRow, INT32_MAX, 3},
+                           Size{65535 * kRow, INT32_MAX, 65535}}) {
     fake::add<0>.grid(size.workers)(stream, fake::memory(), fake::memory(), 1);
     const FakeLaunch launch = fake::last_launch();
     CHECK(launch.grid[0] == size.x);
@@ -118,7 +118,30 @@ TEST_CASE("more workers than a grid has along x fill rows") {
   CHECK(problem.kind == ErrorKind::launch);
   CHECK(problem.has("would need 140735340806146 CTAs; at most 140735340806145 can be launched at once"));
   CHECK(problem.where.line == __LINE__ - 3);
+  CHECK(fake::problem_of([&] {
+          fake::add<0>.grid(INT64_MAX)(stream, fake::memory(), fake::memory(), 1);
+        }).has("would need 9223372036854775807 CTAs"));
   CHECK(cuda().launches() == before);
+}
+
+TEST_CASE("axes y and z of a program's grid may be longer than a launch's") {
+  const fake::Fresh fresh;
+  Stream stream(Device::cuda(0));
+  struct Size {
+    int64_t x, y, z;
+  };
+  for (const Size& size : {Size{1, 65535, 1}, Size{1, 65536, 1}, Size{1, 1, 65538}, Size{5, 70000, 70000}}) {
+    fake::add<0>.grid(size.x, size.y, size.z)(stream, fake::memory(), fake::memory(), 1);
+    const FakeLaunch launch = fake::last_launch();
+    const int64_t workers = size.x * size.y * size.z;
+    CHECK(launch.parameters[launch.parameter_count - 1] == workers);
+    CHECK(launch.parameters[4] == size.x);
+    CHECK(launch.parameters[5] == size.y);
+    CHECK(launch.parameters[6] == size.z);
+    const int64_t launched = int64_t(launch.grid[0]) * launch.grid[1] * launch.grid[2];
+    CHECK(launched >= workers);
+    CHECK(launched < workers + launch.grid[1]);
+  }
 }
 
 TEST_CASE("no work launches nothing, null memory and all") {
@@ -126,7 +149,7 @@ TEST_CASE("no work launches nothing, null memory and all") {
   Stream stream(Device::cuda(0));
   f32* none = nullptr;
   fake::scale<0>(stream, TensorRef<const f32, 2>(none, {0, 10}), TensorRef<f32, 2>(none, {0, 10}));
-  fake::add<0>.grid(0)(stream, none, none, 0);
+  for (const int axis : {0, 1, 2}) fake::add<0>.grid(axis != 0, axis != 1, axis != 2)(stream, none, none, 0);
   CHECK(cuda().launches() == 0);
 }
 
