@@ -85,8 +85,10 @@ std::string cache_directory(const std::function<const char*(const char*)>& varia
   };
   if (const std::string named = value("HEDDLE_CACHE_DIR"); !named.empty()) {
     std::error_code failed;  // the working folder may be gone
-    const std::string absolute = std::filesystem::absolute(named, failed).lexically_normal();
-    return failed ? named : absolute.ends_with('/') ? absolute.substr(0, absolute.size() - 1) : absolute;
+    std::string absolute = std::filesystem::absolute(named, failed).lexically_normal();
+    if (failed) absolute = named;
+    while (absolute.size() > 1 && absolute.ends_with('/')) absolute.pop_back();
+    return absolute;
   }
   if (const std::string base = value("XDG_CACHE_HOME"); base.starts_with('/')) return base + "/heddle";
   if (const std::string home = value("HOME"); home.starts_with('/')) return home + "/.cache/heddle";
@@ -95,6 +97,10 @@ std::string cache_directory(const std::function<const char*(const char*)>& varia
 
 bool open_cache_directory(const std::string& directory, std::string& problem) {
   struct stat status;
+  if (directory == "/") {
+    problem = "it is the root folder";
+    return false;
+  }
   if (!make_folders(directory) || ::stat(directory.c_str(), &status) != 0) {
     problem = system_reason();
     return false;

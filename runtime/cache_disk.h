@@ -17,7 +17,8 @@ namespace heddle::runtime {
 std::string cache_directory(const std::function<const char*(const char*)>& variable);
 
 // Creates the folder (0700) where it is missing. False, with a reason, if that fails or if others could plant
-// code in it: it belongs to someone who is neither this user nor root, or everybody may write to it.
+// code in it: it belongs to someone who is neither this user nor root, or everybody may write to it. The
+// root folder is refused too.
 bool open_cache_directory(const std::string& directory, std::string& problem);
 
 // <directory>/3f/<kernel name>-<key>.heddle, whatever characters and length the kernel's name has.

@@ -12,6 +12,7 @@
 #include "codegen/compile.h"
 #include "codegen/ir/fail.h"
 #include "runtime/arguments.h"
+#include "runtime/environment.h"
 #include "runtime/executable.h"
 
 namespace heddle::runtime {
@@ -166,6 +167,7 @@ KernelState& state_of(KernelState*& slot) {
   std::atomic_ref<KernelState*> shared(slot);
   KernelState* state = shared.load(std::memory_order_acquire);
   if (state) return *state;
+  check_environment();
   auto fresh = std::make_unique<KernelState>();
   if (shared.compare_exchange_strong(state, fresh.get(), std::memory_order_acq_rel)) return *fresh.release();
   return *state;

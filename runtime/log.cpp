@@ -11,12 +11,23 @@
 namespace heddle::runtime {
 namespace {
 
+void write_to_stderr(LogLevel level, const std::string& message) {
+  const char* word = level == LogLevel::warning ? "warning" : level == LogLevel::info ? "info" : "debug";
+  const std::string line = fmt::format("heddle: {}: {}\n", word, message);
+  // One write, so that lines of several processes don't mix. A closed stderr is nobody's error.
+  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
+}
+
 LogLevel level_from_environment() {
   const char* text = std::getenv("HEDDLE_LOG");
   const std::string_view word = text ? text : "";
   if (word == "off") return LogLevel::off;
   if (word == "info") return LogLevel::info;
   if (word == "debug") return LogLevel::debug;
+  if (!word.empty() && word != "warning")
+    write_to_stderr(
+        LogLevel::warning,
+        fmt::format("HEDDLE_LOG is '{}', but takes off, warning, info or debug; it stays at warning", word));
   return LogLevel::warning;
 }
 
@@ -30,13 +41,6 @@ struct State {
 State& state() {
   static State* const state = new State;
   return *state;
-}
-
-void write_to_stderr(LogLevel level, const std::string& message) {
-  const char* word = level == LogLevel::warning ? "warning" : level == LogLevel::info ? "info" : "debug";
-  const std::string line = fmt::format("heddle: {}: {}\n", word, message);
-  // One write, so that lines of several processes don't mix. A closed stderr is nobody's error.
-  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
 }
 
 }  // namespace

@@ -18,6 +18,7 @@
 #include <thread>
 
 #include "codegen/ir/fail.h"
+#include "runtime/log.h"
 
 namespace heddle::runtime {
 
@@ -145,18 +146,34 @@ void run_workers(int threads, int64_t count, int64_t scratch_bytes, WorkerFuncti
   Pool::instance().run(job, int(std::min<int64_t>(threads, count)) - 1);
 }
 
-int default_threads() {
-  if (const char* text = std::getenv("HEDDLE_NUM_THREADS")) {
-    int number = 0;
-    const char* end = text + std::strlen(text);
-    if (auto [stop, error] = std::from_chars(text, end, number);
-        error == std::errc() && stop == end && number >= 1 && number <= 1024)
-      return number;
-  }
+namespace {
+
+constexpr int kMostThreads = 1024;
+
+int usable_cores() {
   cpu_set_t allowed;
   CPU_ZERO(&allowed);
   if (sched_getaffinity(0, sizeof allowed, &allowed) == 0) return std::max(1, CPU_COUNT(&allowed));
   return std::max(1u, std::thread::hardware_concurrency());
+}
+
+}  // namespace
+
+int default_threads() {
+  const char* text = std::getenv("HEDDLE_NUM_THREADS");
+  if (!text || !*text) return usable_cores();
+  int number = 0;
+  const char* end = text + std::strlen(text);
+  const auto [stop, error] = std::from_chars(text, end, number);
+  if (error == std::errc() && stop == end && number >= 1 && number <= kMostThreads) return number;
+  const int cores = usable_cores();
+  static std::atomic_flag said;
+  if (!said.test_and_set())
+    log(LogLevel::warning,
+        "HEDDLE_NUM_THREADS is '{}', but takes a number from 1 to {}; workers run on {} threads, one thread "
+        "a core",
+        text, kMostThreads, cores);
+  return cores;
 }
 
 }  // namespace heddle::runtime

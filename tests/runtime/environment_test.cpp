@@ -1,0 +1,105 @@
+// What is said of environment variables with values that make no sense: this program starts itself again, as
+// the helper case below.
+#include <doctest/doctest.h>
+
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <string>
+
+#include "dsl/heddle.h"
+#include "tests/support/files.h"
+#include "tests/support/temporary_folder.h"
+
+namespace {
+
+using namespace heddle;
+
+const Kernel twice{"twice", [](View<f32, 1> x) {
+                     auto [i] = tile_id<16>(x);
+                     store(x, {i}, load<16>(x, {i}) * 2.0f);
+                   }};
+
+// What a process with these variables writes to stderr while it makes two streams and runs a kernel twice;
+// with its exit status where that is not 0.
+std::string said(const std::string& variables) {
+  const std::string command = "env " + variables + " '" +
+                              std::filesystem::read_symlink("/proc/self/exe").string() +
+                              "' --no-skip --test-case='helper: environment' 2>&1 >/dev/null";
+  FILE* pipe = popen(command.c_str(), "r");
+  REQUIRE(pipe);
+  std::string text;
+  std::array<char, 512> part;
+  while (std::fgets(part.data(), int(part.size()), pipe)) text += part.data();
+  const int status = pclose(pipe);
+  return status == 0 ? text : text + "status " + std::to_string(status);
+}
+
+}  // namespace
+
+TEST_CASE("helper: environment" * doctest::skip()) {
+  for (int i = 0; i < 2; ++i) {
+    Stream stream(Device::cpu());
+    float numbers[20] = {1};
+    twice(stream, TensorRef<float, 1>(numbers, {20}));
+    CHECK(numbers[0] == 2);
+  }
+}
+
+TEST_CASE("good and empty values are taken without a word") {
+  const test::TemporaryFolder folder;
+  const std::string cache = "HEDDLE_CACHE_DIR='" + folder.path().string() + "' ";
+  CHECK(said(cache + "HEDDLE_LOG=warning HEDDLE_NUM_THREADS=2 HEDDLE_DUMP=tile HEDDLE_DUMP_DIR='" +
+             folder.path().string() + "'") == "");
+  CHECK(said(cache + "HEDDLE_LOG= HEDDLE_NUM_THREADS= HEDDLE_DUMP= HEDDLE_DUMP_DIR=") == "");
+  CHECK(said("XDG_CACHE_HOME='" + folder.path().string() + "' HEDDLE_CACHE_DIR=") == "");
+  CHECK(std::filesystem::exists(folder.path() / "heddle"));
+}
+
+TEST_CASE("values that make no sense cost one warning each, and the program runs") {
+  const test::TemporaryFolder folder;
+  const std::string cache = "HEDDLE_CACHE_DIR='" + folder.path().string() + "' ";
+  CHECK(said(cache + "HEDDLE_LOG=zzz") ==
+        "heddle: warning: HEDDLE_LOG is 'zzz', but takes off, warning, info or debug; it stays at warning\n");
+  for (const char* number : {"abc", "0", "-1", "1e9", "1025", "4x", "99999999999999999999"}) {
+    const std::string text = said(cache + "HEDDLE_NUM_THREADS=" + number);
+    INFO(text);
+    CHECK(text.find("heddle: warning: HEDDLE_NUM_THREADS is '" + std::string(number) +
+                    "', but takes a number from 1 to 1024; ") == 0);
+    CHECK(text.find("one thread a core") != std::string::npos);
+    CHECK(text.find('\n') == text.size() - 1);
+  }
+  CHECK(said(cache + "HEDDLE_DUMP=xyz") ==
+        "heddle: warning: HEDDLE_DUMP knows no stage 'xyz'; it knows tile, canonical, scheduled, machine, "
+        "llvm, "
+        "asm, ptx\n");
+  CHECK(said(cache + "HEDDLE_DUMP=tile HEDDLE_DUMP_DIR=/proc/nowhere")
+            .find("heddle: warning: HEDDLE_DUMP_DIR=") == 0);
+  CHECK(said(cache + "HEDDLE_CACHEDIR=/tmp HEDDLE_THREADS=3")
+            .find("heddle: warning: nothing reads HEDDLE_CACHEDIR, HEDDLE_THREADS; the variables are "
+                  "HEDDLE_CACHE_DIR, ") == 0);
+  // Silence that was asked for.
+  CHECK(said(cache + "HEDDLE_LOG=off HEDDLE_NUM_THREADS=abc HEDDLE_THREADS=3") == "");
+}
+
+TEST_CASE("cache folders that can't be used are named with the reason") {
+  const test::TemporaryFolder folder;
+  const std::string file = (folder.path() / "file").string();
+  test::write_file(file, "");
+  struct Row {
+    std::string directory, reason;
+  };
+  for (const Row& row :
+       {Row{"/", "/ can't be used (it is the root folder)"}, Row{"///", "it is the root folder"},
+        Row{file, file + " can't be used (it is no folder)"},
+        Row{file + "/below", "can't be used (Not a directory)"},
+        Row{"/proc/nowhere", "/proc/nowhere can't be used ("}}) {
+    const std::string text = said("HEDDLE_CACHE_DIR='" + row.directory + "'");
+    INFO(row.directory, ": ", text);
+    CHECK(text.find("heddle: warning: the kernel cache ") == 0);
+    CHECK(text.find(row.reason) != std::string::npos);
+    CHECK(text.find("kept in memory only; set HEDDLE_CACHE_DIR to a folder of your own\n") !=
+          std::string::npos);
+    CHECK(text.find('\n') == text.size() - 1);
+  }
+}
