@@ -155,7 +155,12 @@ std::optional<Affine> affine(const ir::Function& function, const Value* value) {
   return affine_of(function, value, 0);
 }
 
-int64_t values_crossing_warps(const ir::Layout& layout, int axis) {
+bool is_order_free(ir::ReduceKind kind, DType type) {
+  return kind == ir::ReduceKind::max || kind == ir::ReduceKind::min || !is_any_float(type);
+}
+
+int64_t values_crossing_warps(const ir::Layout& layout, int axis, bool order_free) {
+  if (order_free) return ir::collapsed(layout, axis).register_count();
   int highest = -1;
   for (const ir::Layout::Bit& bit : layout.warps)
     if (bit.axis == axis) highest = std::max(highest, int(bit.shift));

@@ -32,8 +32,11 @@ WideAccess wide_access(const ir::Function& function, const ir::Op& access);
 // Whether a view is known to have base and pitch at multiples of 16 bytes and unit stride along `axis`.
 bool is_wide_along(const ir::Function& function, const ir::Value* view, int axis);
 
-// Values that each thread still has when a reduction along `axis`, high coordinate bits first, comes to the
-// bits that warps hold.
-int64_t values_crossing_warps(const ir::Layout& layout, int axis);
+// Whether a reduction gives the same bits in whatever order it folds.
+bool is_order_free(ir::ReduceKind kind, DType type);
+
+// Values that each thread still has when a reduction along `axis` comes to the bits that warps hold. Its
+// order is from the high coordinate bits down, or where it is free, warps last.
+int64_t values_crossing_warps(const ir::Layout& layout, int axis, bool order_free);
 
 }  // namespace heddle::codegen

@@ -250,7 +250,8 @@ void Lowering::reduce(const Op& op) {
                                    [&](const Layout::Bit& bit) { return bit.axis == axis; });
   if (crosses) {
     // What threads leave there, and what they find.
-    const int64_t values = 2 * values_crossing_warps(layout, axis) * layout.threads();
+    const bool order_free = is_order_free(ir::ReduceKind(op.attribute(0)), op.operands[0]->type.element);
+    const int64_t values = 2 * values_crossing_warps(layout, axis, order_free) * layout.threads();
     Type type = op.results[0]->type;
     type.rank = 1;
     type.extents = {{{.value = values}}};

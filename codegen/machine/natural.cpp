@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "codegen/machine/analysis.h"
+#include "codegen/machine/pressure.h"
 
 namespace heddle::codegen {
 
@@ -44,15 +45,16 @@ int64_t power_of_two(int64_t value, int64_t low, int64_t high) {
 int64_t default_warps(const ir::Function& function) {
   const Census census(function);
   if (census.dot) return power_of_two(census.dot / (64 * 64), 4, 8);
-  return power_of_two(census.largest / (32 * (census.pointers ? 16 : 32)), 1, 16);
+  return power_of_two(census.largest / (32 * (census.pointers ? 16 : 32)), 1, 32);
 }
 
 int64_t default_ctas(const ir::Function& function, int64_t warps) {
   const Census census(function);
   if (census.dot) return 1;
-  const int64_t elements = census.largest / (warps * 32);
-  const int64_t registers =
-      std::min<int64_t>(census.pointers ? 48 + 5 * elements : 40 + 3 * elements / 2, 255);
+  const int64_t threads = warps * 32;
+  const int64_t wanted =
+      census.pointers ? 48 + 5 * census.largest / threads : 32 + live_words(function) / threads;
+  const int64_t registers = std::min<int64_t>((wanted + 7) / 8 * 8, 255);  // they are dealt out in eights
   // Each quarter of a multiprocessor has a quarter of its 64 Ki registers.
   const int64_t resident = 4 * (16 * 1024 / (registers * 32));
   return std::clamp<int64_t>(resident / warps, 1, 32);

@@ -37,8 +37,8 @@ class NaturalLayouts {
 int64_t default_warps(const ir::Function& function);
 
 // CTAs on a multiprocessor to allot registers for: one where a dot's accumulator wants them all, else as many
-// as leave each thread 1.5 for every element it has of a tile, or 5 where elements have addresses
-// (docs/performance.md).
+// as leave each thread those that its share of live tiles takes and 32 more, or 5 an element where elements
+// have addresses (docs/performance.md).
 int64_t default_ctas(const ir::Function& function, int64_t warps);
 
 // Whether the tensor cores multiply tiles of this type here.

@@ -6,9 +6,11 @@
 
 #include <algorithm>
 #include <bit>
+#include <functional>
 #include <limits>
 
 #include "codegen/llvm/lane_ops.h"
+#include "codegen/machine/analysis.h"
 #include "codegen/nvptx/emitter.h"
 
 namespace heddle::codegen::nvptx {
@@ -54,6 +56,10 @@ class Reduction {
 
   Registers run() {
     gather();
+    if (is_order_free(kind_, type_)) {
+      fold_in_any_order();
+      return results();
+    }
     for (int64_t repeats = layout_.repeat[size_t(axis_)]; repeats > 1;) {
       const int64_t half = int64_t(std::bit_floor(uint64_t(repeats - 1)));
       fold_registers(half * block_, repeats * block_);
@@ -135,6 +141,38 @@ class Reduction {
     values_ = std::move(kept);
   }
 
+  void fold_in_any_order() {
+    const auto bits_along_axis = [&](const std::vector<Layout::Bit>& bits) {
+      std::vector<int> found;
+      for (size_t i = 0; i < bits.size(); ++i)
+        if (bits[i].axis == axis_) found.push_back(int(i));
+      return found;
+    };
+    fold_all_registers();
+    const std::vector<int> lanes = bits_along_axis(layout_.lanes), warps = bits_along_axis(layout_.warps);
+    for (const int lane : lanes) fold_lane(lane);
+    if (warps.empty()) return;
+    if (int(lanes.size()) == Layout::kLaneBits)
+      across_warps_by_lanes(warps);
+    else
+      across_warps(warps, {});
+  }
+
+  // Onto those at the first coordinate along the axis, neighbours first.
+  void fold_all_registers() {
+    std::vector<Entry> kept;
+    for (const Entry& entry : values_) {
+      ir::Coordinates at = entry.at;
+      at[size_t(axis_)] = 0;
+      const auto same = std::find_if(kept.begin(), kept.end(), [&](const Entry& e) { return e.at == at; });
+      if (same == kept.end())
+        kept.push_back({at, entry.value});
+      else
+        same->value = combined(same->value, entry.value);
+    }
+    values_ = std::move(kept);
+  }
+
   void fold_lane(int lane) {
     for (Entry& entry : values_) entry.value = combined(entry.value, from_lane(entry.value, 1 << lane));
   }
@@ -183,22 +221,48 @@ class Reduction {
     return b.CreateBitCast(joined, value->getType());
   }
 
+  // Where a thread leaves or finds one of its values.
+  Value* shared_address(Value* thread, Value* entry) {
+    auto& b = e_.builder;
+    const BufferLayout memory(op_->operands[1]);
+    Value* element = b.CreateAdd(thread, b.CreateMul(entry, e_.i32(int64_t(e_.function.warps) * 32)));
+    return e_.shared_at(
+        b.CreateAdd(e_.i32(memory.offset), b.CreateMul(element, e_.i32(memory.element_bytes))));
+  }
+
+  // For kinds that are free of order, when every lane of a warp has the warp's outcome: lanes read those of
+  // the other warps, and fold them among themselves.
+  void across_warps_by_lanes(const std::vector<int>& warps) {
+    auto& b = e_.builder;
+    Value* thread = e_.thread;  // as far as it tells apart warps that do not share a result
+    for (size_t k = 0; k < warps.size(); ++k) {
+      const int64_t warp_bit = Layout::kLaneBits + warps[k];
+      Value* lane_bit = b.CreateAnd(b.CreateLShr(e_.thread, e_.i32(int64_t(k))), e_.i32(1));
+      thread = b.CreateOr(b.CreateAnd(thread, e_.i32(~(int64_t(1) << warp_bit))),
+                          b.CreateShl(lane_bit, e_.i32(warp_bit)));
+    }
+    Value* zero = llvm::Constant::getNullValue(e_.element_type(type_));
+    e_.barrier();
+    for (size_t i = 0; i < values_.size(); ++i)
+      store_packed(e_, kShared, shared_address(e_.thread, e_.i32(int64_t(i))), {values_[i].value}, type_,
+                   nullptr);
+    e_.barrier();
+    for (size_t i = 0; i < values_.size(); ++i)
+      values_[i].value =
+          load_packed(e_, kShared, shared_address(thread, e_.i32(int64_t(i))), {zero}, type_, nullptr)[0];
+    for (size_t k = 0; k < warps.size(); ++k) fold_lane(int(k));
+  }
+
   // Each thread leaves its values in shared memory. The warps that differ in `warps` (highest bit first)
   // share the values among them: each folds its part over those warps, then over `lanes`, and gives the
   // outcome to the others.
   void across_warps(const std::vector<int>& warps, const std::vector<int>& lanes) {
     auto& b = e_.builder;
-    const BufferLayout memory(op_->operands[1]);
-    const int64_t threads = int64_t(e_.function.warps) * 32;
     const int64_t count = int64_t(values_.size()), parts = int64_t(1) << warps.size();
-    const auto address = [&](Value* thread, Value* entry) {
-      Value* element = b.CreateAdd(thread, b.CreateMul(entry, e_.i32(threads)));
-      return e_.shared_at(
-          b.CreateAdd(e_.i32(memory.offset), b.CreateMul(element, e_.i32(memory.element_bytes))));
-    };
     e_.barrier();
     for (int64_t i = 0; i < count; ++i)
-      store_packed(e_, kShared, address(e_.thread, e_.i32(i)), {values_[size_t(i)].value}, type_, nullptr);
+      store_packed(e_, kShared, shared_address(e_.thread, e_.i32(i)), {values_[size_t(i)].value}, type_,
+                   nullptr);
     e_.barrier();
     int64_t mask = 0;
     Value* part = e_.i32(0);  // this warp's number among those that differ in `warps`
@@ -212,25 +276,29 @@ class Reduction {
     for (int64_t turn = 0; turn * parts < count; ++turn) {
       Value* entry = b.CreateAdd(part, e_.i32(turn * parts));
       entry = b.CreateBinaryIntrinsic(llvm::Intrinsic::umin, entry, e_.i32(count - 1));
-      std::vector<Value*> all;
-      for (int64_t other = 0; other < parts; ++other) {
+      // What is left of the warps from `other` on in steps of `step`. Depth first, for the fewest registers.
+      const std::function<Value*(int64_t, int64_t)> folded = [&](int64_t other, int64_t step) {
+        if (step < parts) {
+          Value* lower = folded(other, 2 * step);
+          return combined(lower, folded(other + step, 2 * step));
+        }
         int64_t thread_bits = 0;
         for (size_t k = 0; k < warps.size(); ++k)
           if (other >> (warps.size() - 1 - k) & 1)
             thread_bits |= int64_t(1) << (Layout::kLaneBits + warps[k]);
         Value* thread = b.CreateOr(first, e_.i32(thread_bits));
-        all.push_back(load_packed(e_, kShared, address(thread, entry), {zero}, type_, nullptr)[0]);
-      }
-      for (size_t half = all.size() / 2; half >= 1; half /= 2)
-        for (size_t k = 0; k < half; ++k) all[k] = combined(all[k], all[k + half]);
-      for (const int lane : lanes) all[0] = combined(all[0], from_lane(all[0], 1 << lane));
+        return load_packed(e_, kShared, shared_address(thread, entry), {zero}, type_, nullptr)[0];
+      };
+      Value* sum = folded(0, 1);
+      for (const int lane : lanes) sum = combined(sum, from_lane(sum, 1 << lane));
       // Into a second area, so that slower warps may still read the first.
-      store_packed(e_, kShared, address(first, b.CreateAdd(entry, e_.i32(count))), {all[0]}, type_, nullptr);
+      store_packed(e_, kShared, shared_address(first, b.CreateAdd(entry, e_.i32(count))), {sum}, type_,
+                   nullptr);
     }
     e_.barrier();
     for (int64_t i = 0; i < count; ++i)
       values_[size_t(i)].value =
-          load_packed(e_, kShared, address(first, e_.i32(count + i)), {zero}, type_, nullptr)[0];
+          load_packed(e_, kShared, shared_address(first, e_.i32(count + i)), {zero}, type_, nullptr)[0];
   }
 
   // In the order of the result's registers.

@@ -189,32 +189,49 @@ std::optional<llvm::Intrinsic::ID> clamp(const Op* op) {
   return {};
 }
 
-// Where one divisor serves many quotients, its reciprocal does. Given y = 1 / d rounded to nearest, and q
-// within an ulp of x / d, the fused q + y (x - d q) is x / d rounded to nearest (P. Markstein, IBM J. Res.
-// Dev. 34(1), 1990): a first such step makes q good enough, a second gives the quotient. Exponents must be
-// far from both ends; a thread with a lane that is not divides plainly.
+// Where one divisor serves many quotients, its reciprocal does. Given y = 1 / d rounded to nearest and
+// q = x y rounded, the fused q + y (x - d q) is x / d rounded to nearest, far from both ends of the exponents
+// (P. Markstein, IBM J. Res. Dev. 34(1), 1990; N. Brisebarre, J.-M. Muller, S. K. Raina, IEEE Trans. Comput.
+// 53(8), 2004, method 1). Positive zero comes out right too. A thread with a lane that is neither divides
+// plainly.
 Registers divided(Emitter& e, const Registers& x, Value* divisor) {
   auto& b = e.builder;
   const auto number = [&](double value) { return llvm::ConstantFP::get(b.getFloatTy(), value); };
   const auto fma = [&](Value* a, Value* m, Value* c) { return fused_multiply_add(e, a, m, c); };
   const auto magnitude = [&](Value* value) { return b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, value); };
+  const auto larger = [&](Value* value, double bound) { return b.CreateFCmpOGT(value, number(bound)); };
+  const auto smaller = [&](Value* value, double bound) { return b.CreateFCmpOLT(value, number(bound)); };
+  // NaN is never the least or largest; it needs no care.
+  const auto extreme = [&](llvm::Intrinsic::ID which, const Registers& values) {
+    Value* found = values[0];
+    for (size_t i = 1; i < values.size(); ++i) found = b.CreateBinaryIntrinsic(which, found, values[i]);
+    return found;
+  };
+  constexpr double kSmall = 0x1p-90, kLarge = 0x1p90, kDivisorSmall = 0x1p-30, kDivisorLarge = 0x1p30;
+  Registers magnitudes, without_zeros;
+  for (Value* value : x) magnitudes.push_back(magnitude(value));
   Value* size = magnitude(divisor);
-  Value* safe = b.CreateAnd(b.CreateFCmpOGT(size, number(0x1p-30)), b.CreateFCmpOLT(size, number(0x1p30)));
-  for (Value* value : x) {
-    Value* large = magnitude(value);
-    safe = b.CreateAnd(
-        safe, b.CreateAnd(b.CreateFCmpOGT(large, number(0x1p-70)), b.CreateFCmpOLT(large, number(0x1p70))));
-  }
+  Value* bounded = b.CreateAnd(smaller(extreme(llvm::Intrinsic::maxnum, magnitudes), kLarge),
+                               b.CreateAnd(larger(size, kDivisorSmall), smaller(size, kDivisorLarge)));
+  Value* none_small = b.CreateAnd(bounded, larger(extreme(llvm::Intrinsic::minnum, magnitudes), kSmall));
   Value* reciprocal = b.CreateFDiv(number(1), divisor);
   Value* negative = b.CreateFNeg(divisor);
-  llvm::BasicBlock *quick = e.new_block("divide"), *plain = e.new_block("divide_plainly"),
-                   *join = e.new_block("divided");
-  b.CreateCondBr(safe, quick, plain);
+  llvm::BasicBlock *look = e.new_block("divide_zeros"), *quick = e.new_block("divide"),
+                   *plain = e.new_block("divide_plainly"), *join = e.new_block("divided");
+  b.CreateCondBr(none_small, quick, look);
+
+  b.SetInsertPoint(look);
+  for (size_t i = 0; i < x.size(); ++i) {
+    Value* zero = b.CreateICmpEQ(b.CreateBitCast(x[i], b.getInt32Ty()), e.i32(0));
+    without_zeros.push_back(b.CreateSelect(zero, number(1), magnitudes[i]));
+  }
+  b.CreateCondBr(b.CreateAnd(bounded, larger(extreme(llvm::Intrinsic::minnum, without_zeros), kSmall)), quick,
+                 plain);
+
   Registers in_quick, in_plain, result;
   b.SetInsertPoint(quick);
   for (Value* value : x) {
     Value* q = b.CreateFMul(value, reciprocal);
-    q = fma(fma(negative, q, value), reciprocal, q);
     in_quick.push_back(fma(fma(negative, q, value), reciprocal, q));
   }
   b.CreateBr(join);

@@ -81,10 +81,10 @@ class Expander {
   Value* at_least(Value* a, double bound) { return select(less(a, number(bound)), number(bound), a); }
   Value* at_most(Value* a, double bound) { return select(less(number(bound), a), number(bound), a); }
 
-  // Horner's rule; coefficients from the constant term up.
-  Value* polynomial(Value* x, std::span<const double> coefficients) {
-    Value* sum = number(coefficients.back());
-    for (size_t i = coefficients.size() - 1; i-- > 0;) sum = fma(sum, x, number(coefficients[i]));
+  // Horner's rule; coefficients from the constant term up, each times `factor`.
+  Value* polynomial(Value* x, std::span<const double> coefficients, double factor = 1) {
+    Value* sum = number(factor * coefficients.back());
+    for (size_t i = coefficients.size() - 1; i-- > 0;) sum = fma(sum, x, number(factor * coefficients[i]));
     return sum;
   }
 
@@ -128,26 +128,43 @@ std::array<Value*, 2> halves_of_power(Expander& e, Value* field) {
   return {e.power_of_two(half), e.power_of_two(e.sub(field, half))};
 }
 
-// p is near 1, so that of its products with the halves only the second can be inexact.
-Value* scale(Expander& e, Value* p, Value* field) {
-  const auto [first, second] = halves_of_power(e, field);
-  return e.mul(e.mul(p, first), second);
+// What is known of an argument; NaN may be among it all the same.
+enum class Range { any, not_positive };
+
+// polynomial(r) 2^n, rounded once. A power of two that takes in both ends of f32 comes in halves; since the
+// polynomial is near 1, only the second product can be inexact. Down from 1 alone, a constant 2^64 lifts all
+// powers to normal numbers, and the polynomial's coefficients take it out again: the same bits for less.
+struct Scaling {
+  Range range;
+
+  static constexpr int kLift = 64;
+  int offset() const { return range == Range::any ? 2 * kBias : kBias + kLift; }
+  Value* scaled(Expander& e, Value* r, std::span<const double> coefficients, Value* field) const {
+    if (range == Range::not_positive)
+      return e.mul(e.polynomial(r, coefficients, std::exp2(-kLift)), e.power_of_two(field));
+    const auto [first, second] = halves_of_power(e, field);
+    return e.mul(e.mul(e.polynomial(r, coefficients), first), second);
+  }
+};
+
+Value* expand_exp(Expander& e, Value* x, Range range) {
+  x = e.at_least(x, -104);                        // e^-104 rounds to zero
+  if (range == Range::any) x = e.at_most(x, 89);  // e^89 to infinity
+  const Scaling scaling{range};
+  const Rounded quotient = round_to_integer(e, x, e.number(kLog2E), scaling.offset());
+  return scaling.scaled(e, subtract_ln2(e, x, quotient.n), kExp, quotient.field);
 }
 
-Value* expand_exp(Expander& e, Value* x) {
-  x = e.at_most(e.at_least(x, -104), 89);  // e^-104 rounds to zero, e^89 to infinity
-  const Rounded quotient = round_to_integer(e, x, e.number(kLog2E), 2 * kBias);
-  return scale(e, e.polynomial(subtract_ln2(e, x, quotient.n), kExp), quotient.field);
-}
-
-Value* expand_exp2(Expander& e, Value* x) {
-  x = e.at_most(e.at_least(x, -150), 129);  // 2^-150 rounds to zero, 2^129 to infinity
-  const Rounded rounded = round_to_integer(e, x, nullptr, 2 * kBias);
-  return scale(e, e.polynomial(e.sub(x, rounded.n), kExp2), rounded.field);
+Value* expand_exp2(Expander& e, Value* x, Range range) {
+  x = e.at_least(x, -150);                         // 2^-150 rounds to zero
+  if (range == Range::any) x = e.at_most(x, 129);  // 2^129 to infinity
+  const Scaling scaling{range};
+  const Rounded rounded = round_to_integer(e, x, nullptr, scaling.offset());
+  return scaling.scaled(e, e.sub(x, rounded.n), kExp2, rounded.field);
 }
 
 // x = 2^k (1 + f) with 1 + f between sqrt(1/2) and sqrt(2); log x = k ln 2 + log(1 + f).
-Value* expand_log(Expander& e, Value* x) {
+Value* expand_log(Expander& e, Value* x, Range) {
   constexpr int kSqrtHalf = 0x3f3504f3;  // bits of sqrt(1/2)
   Value* zero = e.number(0);
   Value* subnormal = e.less(x, e.number(0x1p-126));
@@ -165,7 +182,7 @@ Value* expand_log(Expander& e, Value* x) {
 }
 
 // Near zero an odd polynomial; further out 1 - 2 / (e^2|x| + 1). From 9.02 on it rounds to 1.
-Value* expand_tanh(Expander& e, Value* x) {
+Value* expand_tanh(Expander& e, Value* x, Range) {
   constexpr double kNear = 0.625;
   Value* square = e.mul(x, x);
   Value* near = e.fma(x, e.mul(square, e.polynomial(square, kTanhNear)), x);
@@ -180,7 +197,7 @@ Value* expand_tanh(Expander& e, Value* x) {
 }
 
 // Near zero an odd polynomial; further out 1 - 2^log2(1 - erf |x|). From 3.92 on it rounds to 1.
-Value* expand_erf(Expander& e, Value* x) {
+Value* expand_erf(Expander& e, Value* x, Range) {
   constexpr double kNear = 0.875;
   Value* near = e.fma(x, e.polynomial(e.mul(x, x), kErfNear), x);
   Value* a = e.op(Opcode::abs, {x});
@@ -195,7 +212,7 @@ Value* expand_erf(Expander& e, Value* x) {
 // rounded by itself: e^+-r - 1 goes into the denominator, and what rounding that loses into one step of
 // Newton's for its inverse. 2^n follows in two halves, of which only the second can be inexact, for gradual
 // underflow.
-Value* expand_sigmoid(Expander& e, Value* x) {
+Value* expand_sigmoid(Expander& e, Value* x, Range) {
   Value* one = e.number(1);
   Value* negative = e.less(x, e.number(0));
   Value* exponent = e.at_least(e.op(Opcode::neg, {e.op(Opcode::abs, {x})}), -104);
@@ -217,7 +234,7 @@ Value* expand_sigmoid(Expander& e, Value* x) {
   return e.mul(e.mul(inverse, e.select(negative, first, one)), e.select(negative, second, one));
 }
 
-using Expansion = Value* (*)(Expander&, Value*);
+using Expansion = Value* (*)(Expander&, Value*, Range);
 
 Expansion expansion_of(Opcode code) {
   switch (code) {
@@ -229,6 +246,28 @@ Expansion expansion_of(Opcode code) {
     case Opcode::sigmoid: return expand_sigmoid;
     default: return nullptr;
   }
+}
+
+// Whether each lane of `bound` is at least that of `value`, or NaN, as far as `depth` ops show.
+bool is_upper_bound(const Value* bound, const Value* value, int depth = 8) {
+  if (bound == value) return true;
+  const ir::Op* op = bound->definition;
+  if (!op || depth == 0) return false;
+  const auto bounds = [&](const Value* operand) { return is_upper_bound(operand, value, depth - 1); };
+  switch (op->code) {
+    case Opcode::broadcast: return bounds(op->operands[0]);
+    case Opcode::max: return bounds(op->operands[0]) || bounds(op->operands[1]);
+    case Opcode::reduce:
+      return ir::ReduceKind(op->attribute(0)) == ir::ReduceKind::max && op->operands[0] == value;
+    default: return false;
+  }
+}
+
+// A number less an upper bound of it is what normalised weights are exponentials of.
+Range range_of(const Value* value) {
+  const ir::Op* op = value->definition;
+  const bool below_bound = op && op->code == Opcode::sub && is_upper_bound(op->operands[1], op->operands[0]);
+  return below_bound ? Range::not_positive : Range::any;
 }
 
 // Rebuilds each region's op list; uses come after definitions, so operands are replaced on the way.
@@ -251,8 +290,8 @@ void expand_region(ir::Function& function, ir::Region& region, std::unordered_ma
            ir::info(op->code).name);
     builder.where = op->where;
     Expander expander(builder, op->result()->type);
-    replaced[op->result()] =
-        builder.cast(expansion(expander, builder.cast(op->operands[0], DType::f32)), type);
+    replaced[op->result()] = builder.cast(
+        expansion(expander, builder.cast(op->operands[0], DType::f32), range_of(op->operands[0])), type);
   }
   region.ops = std::move(ops);
 }
