@@ -15,10 +15,13 @@ inline constexpr int kMaxSlots = kMaxArguments * (1 + 2 * kMaxViewRank);
 struct PackedArguments {
   int64_t slots[kMaxSlots];
   int first_slot[kMaxArguments];
-  ArgumentFacts facts[kMaxArguments];
+  union {  // so that no more are written than there are arguments
+    ArgumentFacts facts[kMaxArguments];
+  };
   int count = 0;
   int slot_count = 0;
 
+  PackedArguments() {}
   codegen::ArgumentSlots view() const { return {slots, first_slot}; }
 };
 

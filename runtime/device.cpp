@@ -72,10 +72,7 @@ Stream Stream::wrap(Device device, void* native, Location where) {
   if (device.kind() != Device::Kind::cuda)
     fail(ErrorKind::launch, where, "a stream of the driver belongs to a GPU, not to the device {}",
          device.name());
-  Stream stream(Device::cpu(), 0, where);
-  stream.device_ = device;
-  stream.native_ = native;
-  return stream;
+  return Stream(device, native);
 }
 
 Stream::Stream(Stream&& other) noexcept

@@ -5,7 +5,6 @@
 #include <chrono>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -159,6 +158,13 @@ struct KernelState {
     once(variant->mutex, variant->lowered, [&] { lower(source, *variant, where); });
     return *variant;
   }
+
+  Variant& get_by_rule(const KernelSource& source, const PackedArguments& arguments, Device device,
+                       const codegen::Machine& machine, Location where) {
+    const Variant& probe = get(source, arguments, device, nullptr, where);
+    const Schedule chosen = codegen::default_schedule(*probe.traced, arguments.view(), machine);
+    return get(source, arguments, device, &chosen, where);
+  }
 };
 
 namespace {
@@ -183,7 +189,8 @@ void check_grid(const KernelSource& source, Grid grid, Location where) {
 
 void launch(const KernelSource& source, KernelState*& state, const Schedule* schedule, Grid grid,
             Stream& stream, const Argument* arguments, int count, Location where) {
-  LaunchReport& report = thread_report.report;
+  ThreadReport& mine = thread_report;
+  LaunchReport& report = mine.report;
   report.trace_ms = report.compile_ms = 0;
   report.cache_hit = report.compiled_now = false;
   report.cache_path = "";
@@ -197,13 +204,9 @@ void launch(const KernelSource& source, KernelState*& state, const Schedule* sch
       .target = target,
       .concurrency = target == codegen::Target::gpu ? stream.device().concurrency(where) : stream.threads()};
 
-  std::optional<Schedule> chosen;
-  if (!schedule) {
-    const Variant& probe = variants.get(source, packed, stream.device(), nullptr, where);
-    schedule = &chosen.emplace(codegen::default_schedule(*probe.traced, packed.view(), machine));
-  }
-  Variant& variant = variants.get(source, packed, stream.device(), schedule, where);
-  if (thread_report.schedule != variant.schedule) thread_report.schedule = variant.schedule;
+  Variant& variant = schedule ? variants.get(source, packed, stream.device(), schedule, where)
+                              : variants.get_by_rule(source, packed, stream.device(), machine, where);
+  if (mine.schedule != variant.schedule) mine.schedule = variant.schedule;
 
   const int64_t axes[3] = {grid.x, grid.y, grid.z};
   const codegen::WorkCount work =

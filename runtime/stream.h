@@ -61,6 +61,8 @@ class HEDDLE_API Stream {
   void synchronize(Location where = std::source_location::current());
 
  private:
+  Stream(Device device, void* native) : device_(device), native_(native) {}
+
   Device device_;
   int threads_ = 1;
   void* native_ = nullptr;

@@ -14,7 +14,9 @@ const DimBinding* Dims::find(const char* name) const {
 bool operator==(const Dims& a, const Dims& b) {
   if (a.count != b.count || a.count > Dims::kMax) return false;
   for (int i = 0; i < a.count; ++i) {
-    const DimBinding* other = b.find(a.bindings[i].name);
+    // Mostly the same dims in the same order: found without reading the names.
+    const DimBinding* other =
+        a.bindings[i].name == b.bindings[i].name ? &b.bindings[i] : b.find(a.bindings[i].name);
     if (!other || other->value != a.bindings[i].value) return false;
   }
   return true;

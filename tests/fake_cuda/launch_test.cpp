@@ -262,3 +262,24 @@ TEST_CASE("eight threads launch the same and different kernels on two devices at
   }
   CHECK(of_device[0] == of_device[1]);
 }
+
+namespace {
+
+const Kernel mixed{"mixed", [](Ptr<f16> out, Scalar<i8> a, Scalar<f16> b, Scalar<i64> c, Scalar<f16> d) {
+                     auto at = arange<32>();
+                     store(out + at, (b + d) * cast<f16>(cast<f32>(a) + cast<f32>(c)));
+                   }};
+
+}  // namespace
+
+TEST_CASE("scalars arrive in their own width and encoding") {
+  const fake::Fresh fresh;
+  Stream stream(Device::cuda(0));
+  f16* out = reinterpret_cast<f16*>(fake::memory());
+  mixed(stream, out, i8(-3), f16(65500.0f), int64_t(1) << 40, f16(1.0f));
+  const FakeLaunch launch = fake::last_launch();
+  CHECK(int8_t(launch.parameters[1]) == -3);
+  CHECK(uint16_t(launch.parameters[2]) == 0x7bff);  // 65504, which 65500 rounds to
+  CHECK(launch.parameters[3] == int64_t(1) << 40);
+  CHECK(uint16_t(launch.parameters[4]) == 0x3c00);
+}

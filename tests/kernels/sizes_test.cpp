@@ -2,6 +2,7 @@
 // touched: views with long strides lie over pages that nobody writes to.
 #include <doctest/doctest.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <numeric>
 #include <string>
@@ -211,5 +212,39 @@ TEST_CASE("more tiles than 2^63 are refused on the caller's line") {
     }
     CHECK(refused);
     CHECK(out.values() == std::vector<i64>{0});
+  }
+}
+
+namespace {
+
+const Kernel sum_all{"sum_all",
+                     [](View<const f32, 2> x, Ptr<f32> out) { store(out, sum(load<BM, BN>(x, {0, 0}))); }};
+
+}  // namespace
+
+TEST_CASE("a view of one element with strides of zero reads that element and none beyond") {
+  const int64_t page = sysconf(_SC_PAGESIZE);
+  for (const Device& device : devices()) {
+    INFO(std::string(device.name()));
+    Stream stream(device);
+    Numbers<f32> out(stream, {0});
+    const auto expect_sum = [&](const f32* one) {
+      sum_all.with({.dims = {BM = 64, BN = 2}})(stream, TensorRef<const f32, 2>(one, {64, 2}, {0, 0}),
+                                                out.data());
+      CHECK(out.values() == std::vector<f32>{384});
+    };
+    if (device.kind() == Device::Kind::cuda) {
+      Numbers<f32> one(stream, {3});
+      expect_sum(one.data());
+      continue;
+    }
+    // The element ends a page, and the next one can't be read.
+    void* pages = mmap(nullptr, size_t(2 * page), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    REQUIRE(pages != MAP_FAILED);
+    REQUIRE(mprotect(static_cast<char*>(pages) + page, size_t(page), PROT_NONE) == 0);
+    f32* one = reinterpret_cast<f32*>(static_cast<char*>(pages) + page) - 1;
+    *one = 3;
+    expect_sum(one);
+    munmap(pages, size_t(2 * page));
   }
 }
