@@ -23,6 +23,7 @@ enum Result : int {
   kInvalidPtx = 218,
   kJitCompilerNotFound = 221,
   kUnsupportedPtxVersion = 222,
+  kInvalidHandle = 400,
   kIllegalAddress = 700,
   kLaunchOutOfResources = 701,
   kLaunchTimeout = 702,

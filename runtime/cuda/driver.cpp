@@ -134,7 +134,12 @@ const char* advice(Result result) {
       return "the stream is being captured; run the kernel once before, so that nothing is compiled or "
              "loaded now";
     case kInvalidContext:
-      return "the device's primary context was reset or destroyed by someone in this process";
+      return "the device's primary context was reset or destroyed by someone in this process, or the stream "
+             "belongs to another context";
+    case kInvalidHandle:
+      return "the stream was destroyed, or belongs to another device or context: Stream::wrap takes streams "
+             "of "
+             "the named device's primary context";
     case kDeinitialized: return "the driver has shut down: the process is exiting";
     default: return "see the CUDA driver API's reference for this code";
   }

@@ -57,7 +57,7 @@ namespace {
 
 constexpr int kMultiprocessors = 132, kSharedBytes = 227 * 1024;
 constexpr size_t kMemoryBytes = size_t(1) << 30;  // of a device
-constexpr Result kInvalidHandle{400}, kNotFound{500};
+constexpr Result kNotFound{500};
 const std::string kMagic = "FAKECUBIN";
 
 int number(const char* variable, int otherwise) {

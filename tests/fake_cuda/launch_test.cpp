@@ -59,6 +59,10 @@ TEST_CASE("a caller's stream is the one that is launched on") {
   fake::add<0>.grid(1)(none, fake::memory(), fake::memory(), 1);
   CHECK(fake::last_launch().stream == nullptr);
   CHECK(fake::last_launch().device == 0);
+  Stream wrong = Stream::wrap(Device::cuda(1), callers);
+  CHECK(fake::problem_of([&] {
+          fake::add<0>.grid(1)(wrong, fake::memory(), fake::memory(), 1);
+        }).has("belongs to another device or context: Stream::wrap takes"));
 }
 
 namespace {
