@@ -16,7 +16,9 @@
 #include "codegen/ir/error.h"
 #include "codegen/ir/evaluate.h"
 #include "codegen/ir/parse.h"
+#include "codegen/ir/print.h"
 #include "codegen/passes/expand_math.h"
+#include "tests/support/host_check.h"
 #include "tests/support/lane_program.h"
 #include "tests/support/reference.h"
 
@@ -278,6 +280,56 @@ TEST_CASE("interpreted and compiled functions give the same bits") {
       CHECK(differences == 0);
     }
   }
+}
+
+TEST_CASE("exponentials of a number less an upper bound of it are shorter, with the bits of the long form") {
+  std::mt19937_64 random(12);
+  for (const std::string name : {"exp", "exp2"})
+    for (const std::string bound : {"max %3, %4", "max %4, %3", "reduce %3 {kind = max, axis = 0}"}) {
+      INFO(name << " above " << bound);
+      const std::string shape = bound[0] == 'r' ? "1" : "d0";
+      const std::string text = fmt::format(R"(kernel @k(%0: view<f32, 1>, %1: view<f32, 1>) dims(d0 = 4096) {{
+  %2 = constant 0 : i64
+  %3 = load_view %0, %2 {{fill = 0}} : tile<f32, d0>
+  %4 = constant -0.5 : tile<f32, d0>
+  %5 = {} : tile<f32, {}>
+  %6 = broadcast %5 : tile<f32, d0>
+  %7 = sub %3, %6 : tile<f32, d0>
+  %8 = {} %7 : tile<f32, d0>
+  store_view %1, %8, %2
+}}
+)",
+                                           bound, shape, name);
+      auto in = test::HostArgument::view({4096});
+      // Every exponent of the numbers below zero, and NaN; then those where results are subnormal.
+      for (uint64_t i = 0; i < 2048; ++i) in.bits.push_back(0x80000000 + (i << 20) + random() % (1 << 20));
+      for (uint64_t i = 0; i < 2048; ++i)
+        in.bits.push_back(
+            std::bit_cast<uint32_t>(-80.0f - float(i) * 0x1p-5f - 0x1p-16f * float(random() % 64)));
+      if (shape == "1")  // NaN would be the bound
+        for (uint64_t& bits : in.bits) bits = std::isnan(std::bit_cast<float>(uint32_t(bits))) ? 0 : bits;
+      const auto plain = ir::parse(text), expanded = ir::parse(text);
+      codegen::expand_math(*expanded);
+      CHECK(ir::print(*expanded).find(name == "exp" ? "constant 89" : "constant 129") == std::string::npos);
+      CHECK(test::interpreted_difference(*plain, *expanded, {in, test::HostArgument::view({4096})}) == "");
+      CHECK(test::host_difference(*expanded, {in, test::HostArgument::view({4096})}) == "");
+    }
+}
+
+TEST_CASE("an exponential of a difference that may be positive keeps its upper end") {
+  const auto function = ir::parse(R"(kernel @k(%0: view<f32, 2>, %1: view<f32, 2>) dims(d0 = 16) {
+  %2 = constant 0 : i64
+  %3 = load_view %0, %2, %2 {fill = 0} : tile<f32, d0, d0>
+  %4 = reduce %3 {kind = max, axis = 1} : tile<f32, d0, 1>
+  %5 = transpose %4 : tile<f32, 1, d0>
+  %6 = broadcast %5 : tile<f32, d0, d0>
+  %7 = sub %3, %6 : tile<f32, d0, d0>
+  %8 = exp %7 : tile<f32, d0, d0>
+  store_view %1, %8, %2, %2
+}
+)");
+  codegen::expand_math(*function);
+  CHECK(ir::print(*function).find("constant 89") != std::string::npos);
 }
 
 TEST_CASE("functions of f64 are refused, with what to do instead") {
