@@ -46,7 +46,7 @@ class Lifetimes {
     for (const int64_t moment : moments_) {
       int64_t words = 0;
       for (const auto& [tile, life] : lives_)
-        if (life.first < moment && moment <= life.last) words += words_of(*tile);
+        if (life.first <= moment && moment <= life.last) words += words_of(*tile);
       most = std::max(most, words);
     }
     return most;
