@@ -1,4 +1,5 @@
 // What cuLaunchKernel is asked for, and what never reaches it.
+#include <cstdio>
 #include <thread>
 #include <vector>
 
@@ -97,6 +98,47 @@ TEST_CASE("shared memory beyond 48 KiB is opted in to, once") {
   run(128);
   CHECK(cuda().calls("cuFuncSetAttribute") == 1);
   CHECK(cuda().launches() == 3);
+}
+
+TEST_CASE(
+    "shared memory up to 48 KiB needs no opting in, beyond the device's limit it is refused by number") {
+  const fake::Fresh fresh;
+  Stream stream(Device::cuda(0));
+  f16* at = reinterpret_cast<f16*>(fake::memory());
+  const TensorRef<f16, 2> square(at, {512, 512});
+  constexpr unsigned kUsual = 48 * 1024, kLimit = 227 * 1024;
+  int usual = 0, opted = 0, refused = 0;
+  for (const int64_t rows : {64, 128})
+    for (const int64_t columns :
+         {16, 48, 176})  // 64 x 48 x 3 stages takes 48 KiB exactly at the time of writing
+      for (int64_t stages = 2; stages <= 7; ++stages) {
+        const int before = cuda().calls("cuFuncSetAttribute"), launches = cuda().launches();
+        const fake::Problem problem = fake::problem_of([&] {
+          matrix_product.with({.dims = {BM = rows, BN = columns, BK = 64}, .loads = {.stages = stages}})(
+              stream, square, square, square);
+        });
+        const int asked = cuda().calls("cuFuncSetAttribute") - before;
+        if (cuda().launches() == launches) {
+          ++refused;
+          INFO(problem.message);
+          unsigned needed = 0, has = 0;
+          REQUIRE(
+              std::sscanf(problem.message.c_str(),
+                          "kernel 'product' needs %u bytes of shared memory in a CTA, and the device has %u",
+                          &needed, &has) == 2);
+          CHECK(needed > has);
+          CHECK(has == kLimit);
+          CHECK(asked == 0);
+          continue;
+        }
+        const unsigned bytes = fake::last_launch().shared_bytes;
+        CHECK(bytes <= kLimit);
+        CHECK(asked == (bytes > kUsual));
+        ++(bytes > kUsual ? opted : usual);
+      }
+  CHECK(usual > 0);
+  CHECK(opted > 0);
+  CHECK(refused > 0);
 }
 
 TEST_CASE("more workers than a grid has along x fill rows") {
@@ -286,4 +328,35 @@ TEST_CASE("scalars arrive in their own width and encoding") {
   CHECK(uint16_t(launch.parameters[2]) == 0x7bff);  // 65504, which 65500 rounds to
   CHECK(launch.parameters[3] == int64_t(1) << 40);
   CHECK(uint16_t(launch.parameters[4]) == 0x3c00);
+}
+
+TEST_CASE("threads launch while others allocate, free and capture on the same devices") {
+  const fake::Fresh fresh;
+  constexpr int kThreads = 8, kRounds = 100;
+  std::vector<std::thread> threads;
+  std::vector<std::string> problems(kThreads);
+  for (int t = 0; t < kThreads; ++t)
+    threads.emplace_back([&problem = problems[size_t(t)], t] {
+      try {
+        const Device device = Device::cuda(t % 2);
+        Stream stream(device);
+        fake::add<5>.grid(1)(stream, fake::memory(), fake::memory(), 1);
+        for (int i = 0; i < kRounds; ++i) {
+          const bool capture = t < 2;
+          if (capture) cuda().begin_capture(stream.native());
+          for (int repeat = 0; repeat < 3; ++repeat)
+            fake::add<5>.grid(1)(stream, fake::memory(), fake::memory(), 1);
+          if (capture && !cuda().end_capture(stream.native())) problem = "a capture was spoilt";
+          if (capture) continue;
+          Buffer<f32> buffer(device, 100 + i);
+          fake::add<5>.grid(1)(stream, buffer.data(), buffer.data(), 1);
+          stream.synchronize();
+        }
+      } catch (const Error& error) {
+        problem = error.what();
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  for (const std::string& problem : problems) CHECK(problem == "");
+  CHECK(cuda().default_stream_uses() == 0);
 }
