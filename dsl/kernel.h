@@ -95,7 +95,13 @@ class Launcher {
   }
   template <class... A>
   void operator()(detail::StreamHere stream, const A&... arguments) const {
-    kernel_->launch(scheduled_ ? &schedule_ : nullptr, grid_, stream, arguments...);
+    kernel_->launch(runtime::Purpose::run, scheduled_ ? &schedule_ : nullptr, grid_, stream, arguments...);
+  }
+  // As Kernel::prepare.
+  template <class... A>
+  void prepare(detail::StreamHere stream, const A&... arguments) const {
+    kernel_->launch(runtime::Purpose::prepare, scheduled_ ? &schedule_ : nullptr, grid_, stream,
+                    arguments...);
   }
 
  private:
@@ -138,7 +144,15 @@ class Kernel {
   // kernel(stream, arguments...): with a schedule chosen by rule.
   template <class... A>
   void operator()(detail::StreamHere stream, const A&... arguments) const {
-    launch(nullptr, {}, stream, arguments...);
+    launch(runtime::Purpose::run, nullptr, {}, stream, arguments...);
+  }
+  // Compiles and loads what a call with arguments like these needs, and runs nothing: so that the call can be
+  // captured into a graph, or is as fast the first time. Alike are strides of 1, addresses and strides that
+  // are multiples of 16 bytes, and extents that the rule, where it chooses, gives the same dims. Memory is
+  // not touched and may be null.
+  template <class... A>
+  void prepare(detail::StreamHere stream, const A&... arguments) const {
+    launch(runtime::Purpose::prepare, nullptr, {}, stream, arguments...);
   }
   Launcher<F> with(const Schedule& schedule) const { return Launcher<F>(*this, schedule); }
   Launcher<F> grid(int64_t x, int64_t y = 1, int64_t z = 1) const { return Launcher<F>(*this).grid(x, y, z); }
@@ -149,8 +163,8 @@ class Kernel {
   friend class Launcher<F>;
 
   template <class... A>
-  void launch(const Schedule* schedule, runtime::Grid grid, detail::StreamHere stream,
-              const A&... arguments) const {
+  void launch(runtime::Purpose purpose, const Schedule* schedule, runtime::Grid grid,
+              detail::StreamHere stream, const A&... arguments) const {
     constexpr bool count = sizeof...(A) == Arguments::kCount;
     static_assert(count,
                   "the call has not as many arguments as the kernel has parameters (after the stream)");
@@ -158,7 +172,8 @@ class Kernel {
       record::check_launch(source_.name, stream.where);
       runtime::Argument packed[sizeof...(A) + 1];
       Arguments::pack(packed, stream.where, arguments...);
-      runtime::launch(source_, state_, schedule, grid, stream.stream, packed, sizeof...(A), stream.where);
+      runtime::launch(source_, state_, schedule, grid, stream.stream, packed, sizeof...(A), stream.where,
+                      purpose);
     }
   }
 

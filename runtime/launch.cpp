@@ -188,7 +188,7 @@ void check_grid(const KernelSource& source, Grid grid, Location where) {
 }  // namespace
 
 void launch(const KernelSource& source, KernelState*& state, const Schedule* schedule, Grid grid,
-            Stream& stream, const Argument* arguments, int count, Location where) {
+            Stream& stream, const Argument* arguments, int count, Location where, Purpose purpose) {
   ThreadReport& mine = thread_report;
   LaunchReport& report = mine.report;
   report.trace_ms = report.compile_ms = 0;
@@ -211,9 +211,12 @@ void launch(const KernelSource& source, KernelState*& state, const Schedule* sch
   const int64_t axes[3] = {grid.x, grid.y, grid.z};
   const codegen::WorkCount work =
       codegen::count_work(*variant.traced, *variant.schedule, packed.view(), axes, grid.set, machine, where);
-  if (work.workers == 0) return;
-  check_memory(source, arguments, count, where);
+  if (purpose == Purpose::run) {
+    if (work.workers == 0) return;
+    check_memory(source, arguments, count, where);
+  }
   once(variant.mutex, variant.compiled, [&] { compile(source, variant, stream, where); });
+  if (purpose == Purpose::prepare) return;
   variant.executable->run(stream,
                           {.arguments = arguments,
                            .count = count,

@@ -64,11 +64,15 @@ struct Grid {
   bool set = false;
 };
 
+// Whether a launch runs the kernel, or only makes all that running it needs.
+enum class Purpose : uint8_t { run, prepare };
+
 // Runs `source` once over `arguments`. Compiles on first use of a combination. `schedule` null = chosen by
 // rule. `state` belongs to the Kernel object; starts as null. Throws Error; then nothing was written but what
 // other workers of a failing kernel had stored already.
 HEDDLE_API void launch(const KernelSource& source, KernelState*& state, const Schedule* schedule, Grid grid,
-                       Stream& stream, const Argument* arguments, int count, Location where);
+                       Stream& stream, const Argument* arguments, int count, Location where,
+                       Purpose purpose = Purpose::run);
 HEDDLE_API void destroy(KernelState* state) noexcept;
 
 // What the last launch of this kernel on the calling thread cost and found; for samples and tests.

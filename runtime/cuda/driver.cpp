@@ -131,7 +131,7 @@ const char* advice(Result result) {
     case kLaunchOutOfResources: return "the CTA asks for more registers or shared memory than the device has";
     case kStreamCaptureUnsupported:
     case kStreamCaptureImplicit:
-      return "the stream is being captured; run the kernel once before, so that nothing is compiled or "
+      return "the stream is being captured; prepare or run the kernel before, so that nothing is compiled or "
              "loaded now";
     case kInvalidContext:
       return "the device's primary context was reset or destroyed by someone in this process, or the stream "

@@ -129,9 +129,9 @@ std::unique_ptr<Executable> make_cuda_executable(const KernelSource& source, con
     const cuda::ContextScope scope(info, where);
     cuda::refuse_capture(
         static_cast<cuda::StreamHandle>(stream.native()), where,
-        fmt::format("kernel '{}' has to be compiled or loaded for these arguments first (launch "
-                    "it once)",
-                    source.name)
+        fmt::format(
+            "kernel '{}' has to be compiled or loaded for arguments like these first, by prepare or a launch",
+            source.name)
             .c_str());
   }
   const cuda::RelaxedCapture relaxed(cuda::driver(where));

@@ -15,25 +15,49 @@ constexpr uint64_t kPage = uint64_t(1) << 12;
 
 std::atomic<uint64_t> frees{0};
 
-// Addresses that a device reaches, [begin, end).
+// Addresses that a device reaches.
 struct Reached {
-  uint64_t begin, end;
+  uint64_t begin, size;
   int device;
-  bool holds(uint64_t address, int ordinal) const {
-    return address >= begin && address < end && device == ordinal;
+  bool holds(uint64_t address, int ordinal) const { return address - begin < size && device == ordinal; }
+};
+
+// A cache of sets of four: device memory has its set by piece, other memory by page. A launch has perhaps
+// twenty allocations, of which five rarely meet in one set.
+class Table {
+ public:
+  bool holds(uint64_t address, int device) const {
+    return holds(set_of(address / kPiece), address, device) ||
+           holds(set_of(address / kPage), address, device);
   }
-};
+  void remember_piece(uint64_t address, const Reached& reached) {
+    replace(set_of(address / kPiece), reached);
+  }
+  void remember_page(uint64_t address, const Reached& reached) { replace(set_of(address / kPage), reached); }
 
-// A cache, direct-mapped twice: device memory by piece, other memory by page.
-struct Table {
-  static constexpr uint64_t kSlots = 64;
-  uint64_t frees;  // when it was filled
-  Reached slots[kSlots];
+  // Empties it if memory was freed since it was filled.
+  void refresh(uint64_t frees_now) {
+    if (frees_ == frees_now) return;
+    *this = {};
+    frees_ = frees_now;
+  }
 
-  Reached& by_piece(uint64_t address) { return slots[address / kPiece % kSlots]; }
-  Reached& by_page(uint64_t address) { return slots[address / kPage % kSlots]; }
+ private:
+  static constexpr uint64_t kSets = 64, kWays = 4;
+
+  static uint64_t set_of(uint64_t number) { return (number ^ number >> 6) % kSets; }
+  bool holds(uint64_t set, uint64_t address, int device) const {
+    for (const Reached& way : ways_[set])
+      if (way.holds(address, device)) return true;
+    return false;
+  }
+  void replace(uint64_t set, const Reached& reached) { ways_[set][oldest_[set]++ % kWays] = reached; }
+
+  uint64_t frees_ = 0;
+  Reached ways_[kSets][kWays] = {};
+  uint8_t oldest_[kSets] = {};
 };
-thread_local Table table;
+constinit thread_local Table table;
 
 [[noreturn]] void refuse(const KernelSource& kernel, int position, const std::string& why, Location where) {
   fail(ErrorKind::launch, where, "kernel '{}': argument {} {}", kernel.name, position, why);
@@ -70,11 +94,9 @@ void ask(const KernelSource& kernel, const DeviceInfo& device, uint64_t address,
   if (api.pointer_attribute(&begin, kPointerRangeStart, address) != kSuccess ||
       api.pointer_attribute(&size, kPointerRangeSize, address) != kSuccess || address - begin >= size)
     begin = address, size = 1;
-  if (type == kMemoryTypeDevice)
-    table.by_piece(address) = {begin & ~(kPiece - 1), (begin + size + kPiece - 1) & ~(kPiece - 1),
-                               device.ordinal};
-  else
-    table.by_page(address) = {begin, begin + size, device.ordinal};
+  if (type != kMemoryTypeDevice) return table.remember_page(address, {begin, size, device.ordinal});
+  const uint64_t first = begin & ~(kPiece - 1), last = (begin + size + kPiece - 1) & ~(kPiece - 1);
+  table.remember_piece(address, {first, last - first, device.ordinal});
 }
 
 }  // namespace
@@ -82,15 +104,12 @@ void ask(const KernelSource& kernel, const DeviceInfo& device, uint64_t address,
 void check_reach(const KernelSource& kernel, const DeviceInfo& device, const Argument* arguments, int count,
                  Location where) {
   Table& reached = table;
-  if (const uint64_t now = frees.load(std::memory_order_relaxed); reached.frees != now)
-    reached = {.frees = now, .slots = {}};
+  reached.refresh(frees.load(std::memory_order_relaxed));
   for (int position = 0; position < count; ++position) {
     const Argument& argument = arguments[position];
     if (argument.kind == Argument::Kind::scalar) continue;
     const uint64_t address = argument.bits;
-    if (reached.by_piece(address).holds(address, device.ordinal) ||
-        reached.by_page(address).holds(address, device.ordinal) || address == 0 || is_empty(argument))
-      continue;
+    if (reached.holds(address, device.ordinal) || address == 0 || is_empty(argument)) continue;
     ask(kernel, device, address, position, where);
   }
 }

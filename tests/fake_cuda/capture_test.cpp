@@ -25,8 +25,8 @@ TEST_CASE("a kernel that was launched before is captured; a new one is refused a
   CHECK(problem.kind == ErrorKind::launch);
   CHECK(
       problem.message ==
-      "kernel 'add' has to be compiled or loaded for these arguments first (launch it once), but the stream "
-      "is being captured into a graph; do it before the capture begins, or after it ends");
+      "kernel 'add' has to be compiled or loaded for arguments like these first, by prepare or a launch, but "
+      "the stream is being captured into a graph; do it before the capture begins, or after it ends");
   CHECK(problem.where.line != 0);
   // No work asks nothing of the driver.
   f32* none = nullptr;
@@ -36,6 +36,30 @@ TEST_CASE("a kernel that was launched before is captured; a new one is refused a
   CHECK(cuda().end_capture(stream.native()));
   CHECK(launch<31>(stream).message == "");
   CHECK_FALSE(fake::last_launch().captured);
+}
+
+TEST_CASE("prepare makes all that a launch needs, and runs nothing") {
+  const fake::Fresh fresh;
+  Stream stream(Device::cuda(0));
+  f32* none = nullptr;
+  fake::add<36>.grid(7).prepare(stream, none, none, 1);
+  fake::scale<36>.prepare(stream, TensorRef<const f32, 2>(none, {0, 8}), TensorRef<f32, 2>(none, {0, 8}));
+  CHECK(cuda().launches() == 0);
+  CHECK(cuda().calls("cuModuleLoadData") == 2);
+  CHECK(runtime::last_launch().compiled_now);
+  cuda().begin_capture(stream.native());
+  CHECK(launch<36>(stream).message == "");
+  const TensorRef<f32, 2> view(fake::memory(), {3, 8});
+  fake::scale<36>(stream, view, view);
+  CHECK_FALSE(runtime::last_launch().compiled_now);
+  CHECK(cuda().launches() == 2);
+  CHECK(cuda().end_capture(stream.native()));
+  // What a launch refuses of grids and schedules, it refuses too.
+  CHECK(fake::problem_of([&] { fake::add<36>.prepare(stream, none, none, 1); }).has("asks program_id"));
+  CHECK(
+      fake::problem_of([&] {
+        fake::scale<36>.with({.dims = {fake::BLOCK = 128}, .work = split_k{.parts = 2}}).prepare(stream, view, view);
+      }).kind == ErrorKind::schedule);
 }
 
 TEST_CASE("waiting for a stream that is being captured is refused") {
