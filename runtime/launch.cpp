@@ -5,6 +5,7 @@
 #include <chrono>
 #include <memory>
 #include <mutex>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -42,7 +43,8 @@ struct Variant {
   bool probe = false;  // traced with any dims, to be looked at by the default rule; never run
   std::shared_ptr<const Schedule> schedule;  // null for a probe
 
-  std::mutex mutex;  // held while the variant is made
+  std::mutex mutex;                      // held while the variant is made, ...
+  std::atomic<std::thread::id> maker{};  // ... by this thread
   // Two steps: what a launch of no work needs, and of a launch that is refused; then code. A probe has the
   // first alone.
   std::atomic<bool> lowered{false}, compiled{false};
@@ -112,11 +114,22 @@ void compile(const KernelSource& source, Variant& variant, const Stream& stream,
 // Does one step of making a variant, unless it is done. Threads that want the same one wait for it; if it
 // fails, each tries for itself and gets its own Error.
 template <class Step>
-void once(std::mutex& mutex, std::atomic<bool>& done, Step step) {
+void once(const KernelSource& source, Variant& variant, std::atomic<bool>& done, Location where, Step step) {
   if (done.load(std::memory_order_acquire)) return;
-  std::lock_guard lock(mutex);
+  if (variant.maker.load() == std::this_thread::get_id())
+    fail(ErrorKind::launch, where,
+         "kernel '{}' is launched while this very thread makes it, from a log sink perhaps; launch it later",
+         source.name);
+  std::lock_guard lock(variant.mutex);
   if (done.load()) return;
-  step();
+  variant.maker = std::this_thread::get_id();
+  try {
+    step();
+  } catch (...) {
+    variant.maker = std::thread::id();
+    throw;
+  }
+  variant.maker = std::thread::id();
   done.store(true, std::memory_order_release);
 }
 
@@ -155,7 +168,7 @@ struct KernelState {
         first.store(variant, std::memory_order_release);
       }
     }
-    once(variant->mutex, variant->lowered, [&] { lower(source, *variant, where); });
+    once(source, *variant, variant->lowered, where, [&] { lower(source, *variant, where); });
     return *variant;
   }
 
@@ -215,7 +228,7 @@ void launch(const KernelSource& source, KernelState*& state, const Schedule* sch
     if (work.workers == 0) return;
     check_memory(source, arguments, count, where);
   }
-  once(variant.mutex, variant.compiled, [&] { compile(source, variant, stream, where); });
+  once(source, variant, variant.compiled, where, [&] { compile(source, variant, stream, where); });
   if (purpose == Purpose::prepare) return;
   variant.executable->run(stream,
                           {.arguments = arguments,

@@ -11,6 +11,8 @@
 #include "codegen/ir/builder.h"
 #include "codegen/ir/error.h"
 #include "runtime/launch.h"
+#include "runtime/log.h"
+#include "tests/support/log_capture.h"
 
 namespace heddle::runtime {
 namespace {
@@ -156,6 +158,36 @@ TEST_CASE("a refused schedule leaves the kernel usable") {
     CHECK_THROWS_AS(kernel.run(stream, view_of(memory.data(), 64), 1.0f, &impossible), Error);
   kernel.run(stream, view_of(memory.data(), 64), 1.0f);
   for (float value : memory) CHECK(value == 1.0f);
+}
+
+namespace {
+
+// A trace that says something, as the cache may.
+ir::Function* trace_and_log(const KernelSource& source, const TraceRequest& request) {
+  log(LogLevel::warning, "tracing");
+  return trace_increment(source, request);
+}
+
+}  // namespace
+
+TEST_CASE("a log sink that launches the kernel being made gets an Error, and other kernels run") {
+  TestKernel kernel, other;
+  kernel.source.trace = trace_and_log;
+  Stream stream(Device::cpu());
+  std::vector<float> memory(64, 0.0f);
+  std::string complaint;
+  const test::LogCapture restore;
+  set_log_sink([&](LogLevel, const std::string&) {
+    if (!complaint.empty()) return;
+    complaint = kernel.complaint(stream, view_of(memory.data(), 64));
+    other.run(stream, view_of(memory.data(), 64), 1.0f);
+  });
+  kernel.run(stream, view_of(memory.data(), 64), 1.0f);
+  CHECK(complaint ==
+        "kernel 'increment' is launched while this very thread makes it, from a log sink perhaps; "
+        "launch it later");
+  for (float value : memory) CHECK(value == 2.0f);
+  kernel.run(stream, view_of(memory.data(), 64), 1.0f);
 }
 
 TEST_CASE("many threads launch and compile one kernel at once") {
