@@ -50,9 +50,13 @@ class Driver {
   Driver() : library_(dlopen("libcuda.so.1", RTLD_NOW)) {
     if (!library_) throw std::runtime_error("there is no libcuda.so.1");
     check(function<int(unsigned)>("cuInit")(0), "cuInit");
-    void* context = nullptr;
-    check(function<int(void**, int)>("cuDevicePrimaryCtxRetain")(&context, 0), "cuDevicePrimaryCtxRetain");
-    check(function<int(void*)>("cuCtxSetCurrent")(context), "cuCtxSetCurrent");
+    check(function<int(void**, int)>("cuDevicePrimaryCtxRetain")(&context_, 0), "cuDevicePrimaryCtxRetain");
+    make_current(true);
+  }
+
+  // The device's context on this thread, or none.
+  void make_current(bool context) const {
+    check(function<int(void*)>("cuCtxSetCurrent")(context ? context_ : nullptr), "cuCtxSetCurrent");
   }
 
   // A kernel of `parameters` 8-byte parameters that does nothing.
@@ -85,6 +89,7 @@ class Driver {
   }
 
   void* library_;
+  void* context_ = nullptr;
   int (*launch_)(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*, void**,
                  void**) = function<std::remove_pointer_t<decltype(launch_)>>("cuLaunchKernel");
 };
@@ -96,23 +101,31 @@ struct Options {
   std::string only;
 };
 
+// Whether the device's context is current when our launches begin: in programs that use CUDA themselves it
+// is.
+enum class Context { current, none };
+
 // Times both in turns and prints one line. False where the ratio is above the limit.
 template <class Ours, class Bare>
-bool compare(const char* name, const Options& options, Stream& stream, Ours ours, Bare bare) {
+bool compare(const char* name, const Options& options, const Driver& driver, Stream& stream, Ours ours,
+             Bare bare, Context context = Context::current) {
   if (!options.only.empty() && options.only != name) return true;
-  const auto batch = [&](const auto& launch) {
+  const auto batch = [&](const auto& launch, Context held) {
+    driver.make_current(held == Context::current);
     const double ms = bench::milliseconds([&] {
       for (int i = 0; i < options.batch; ++i) launch();
     });
     stream.synchronize();
     return ms * 1e6 / options.batch;
   };
-  batch(ours), batch(bare);
+  const auto batch_ours = [&] { return batch(ours, context); };
+  const auto batch_bare = [&] { return batch(bare, Context::current); };
+  batch_ours(), batch_bare();
   std::vector<double> our_ns, bare_ns, ratios, own_ns;
   for (int i = 0; i < options.pairs; ++i) {
     const bool ours_first = i % 2 == 0;
-    const double first = ours_first ? batch(ours) : batch(bare);
-    const double second = ours_first ? batch(bare) : batch(ours);
+    const double first = ours_first ? batch_ours() : batch_bare();
+    const double second = ours_first ? batch_bare() : batch_ours();
     our_ns.push_back(ours_first ? first : second), bare_ns.push_back(ours_first ? second : first);
     ratios.push_back(our_ns.back() / bare_ns.back()), own_ns.push_back(our_ns.back() - bare_ns.back());
   }
@@ -126,7 +139,7 @@ bool compare(const char* name, const Options& options, Stream& stream, Ours ours
 
 int run(const Options& options) {
   Stream stream(Device::cuda(0));
-  const Driver driver;  // its context stays current, as in any program that uses CUDA itself
+  const Driver driver;
   constexpr int64_t n = 64;
   Buffer<f32> memory(stream.device(), 1024);
   f32* x = memory.data();
@@ -141,15 +154,18 @@ int run(const Options& options) {
     void* parameters[] = {&x, &y, &out, &count};
     driver.launch(empty4, stream.native(), parameters);
   };
-  held &=
-      compare("4 arguments", options, stream, [&] { add.with(narrow).grid(1)(stream, x, y, out, n); }, bare4);
+  held &= compare(
+      "4 arguments", options, driver, stream, [&] { add.with(narrow).grid(1)(stream, x, y, out, n); }, bare4);
   const auto prepared = add.with(narrow).grid(1);
-  held &=
-      compare("4 arguments, launcher kept", options, stream, [&] { prepared(stream, x, y, out, n); }, bare4);
+  held &= compare(
+      "4 arguments, launcher kept", options, driver, stream, [&] { prepared(stream, x, y, out, n); }, bare4);
+  held &= compare(
+      "4 arguments, no context current", options, driver, stream,
+      [&] { add.with(narrow).grid(1)(stream, x, y, out, n); }, bare4, Context::none);
 
   void* empty20 = driver.empty_kernel(20);
   held &= compare(
-      "20 arguments", options, stream,
+      "20 arguments", options, driver, stream,
       [&] {
         many.with(narrow).grid(1)(stream, x, x, x, x, x, y, y, y, y, out, n, n, n, n, n, n, n, n, n, n);
       },
@@ -175,10 +191,11 @@ int run(const Options& options) {
   };
   const Schedule small{.dims = {BM = 8, BN = 16}};
   held &= compare(
-      "3 views", options, stream, [&] { add_views.with(small)(stream, view_x, view_y, view_out); }, bare15);
-  held &= compare(
-      "3 views, schedule by rule", options, stream, [&] { add_views(stream, view_x, view_y, view_out); },
+      "3 views", options, driver, stream, [&] { add_views.with(small)(stream, view_x, view_y, view_out); },
       bare15);
+  held &= compare(
+      "3 views, schedule by rule", options, driver, stream,
+      [&] { add_views(stream, view_x, view_y, view_out); }, bare15);
   return held ? 0 : 1;
 }
 
