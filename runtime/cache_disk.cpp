@@ -27,8 +27,10 @@ std::string system_reason() {
   return std::generic_category().message(errno);
 }
 
+// Empty for the root, and for a relative path's first folder.
 std::string parent_of(const std::string& path) {
-  return path.substr(0, path.rfind('/'));
+  const size_t slash = path.rfind('/');
+  return slash == path.npos ? std::string() : path.substr(0, slash);
 }
 
 // mkdir -p, private to the user. Leaves errno on failure.

@@ -36,7 +36,7 @@ void check_gpu_fields(const ir::Function& function, const Schedule& schedule, Lo
   if (warps < 0 || warps > 32 || (warps & (warps - 1)) != 0)
     refuse(function, where,
            fmt::format("warps=uniform with {} warps; a CTA has 1, 2, 4, 8, 16 or 32", warps));
-  if (ctas < 0 || ctas * std::max<int64_t>(warps, 1) > 64)
+  if (ctas < 0 || ctas > 64 / std::max<int64_t>(warps, 1))
     refuse(function, where,
            fmt::format("{} CTAs of {} warps on a multiprocessor, which holds 64 warps", ctas, warps));
   if (stages < 0 || stages > 16)

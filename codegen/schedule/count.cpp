@@ -1,5 +1,6 @@
 // count_work: how many workers a launch has, and its WorkParams.
 #include <algorithm>
+#include <array>
 
 #include "codegen/ir/fail.h"
 #include "codegen/schedule/index.h"
@@ -30,9 +31,12 @@ class Product {
   bool zero_ = false, overflow_ = false;
 };
 
-int64_t count_tiles(const ir::Function& function, const ir::Op& space, ArgumentSlots arguments,
-                    Location where) {
-  Product tiles;
+// Tiles along each axis of the work space; 1 beyond its axes.
+using TileCounts = std::array<int64_t, ir::kMaxRank>;
+TileCounts count_tiles(const ir::Function& function, const ir::Op& space, ArgumentSlots arguments,
+                       Location where) {
+  TileCounts counts;
+  counts.fill(1);
   for (size_t axis = 0; axis < space.operands.size(); ++axis) {
     const std::optional<int64_t> extent = evaluate_index(function, space.operands[axis], arguments);
     if (!extent)
@@ -45,9 +49,9 @@ int64_t count_tiles(const ir::Function& function, const ir::Op& space, ArgumentS
       fail(ErrorKind::launch, where, "kernel '{}': its work space has the negative extent {} on axis {}",
            function.name, *extent, axis);
     const int64_t size = space.attribute(int(axis));
-    tiles.multiply(*extent / size + (*extent % size != 0));
+    counts[axis] = *extent / size + (*extent % size != 0);
   }
-  return tiles.get(function, where);
+  return counts;
 }
 
 }  // namespace
@@ -67,7 +71,14 @@ WorkCount count_work(const TracedKernel& kernel, const Schedule& schedule, Argum
 
   WorkCount work;
   if (space) {
-    work.workers = count_tiles(function, *space, arguments, where);
+    const TileCounts tiles = count_tiles(function, *space, arguments, where);
+    Product all;
+    for (const int64_t count : tiles) all.multiply(count);
+    work.workers = all.get(function, where);
+    // A group larger than the axis it walks is all of that axis; the kernel multiplies by it, and no product
+    // of counts overflows.
+    if (schedule.order.kind == Order::Kind::grouped)
+      work.params[kGroup] = std::min(schedule.order.size, tiles[space->operands.size() - 2]);
     if (schedule.work.kind == Work::Kind::persistent)
       work.workers =
           std::min(work.workers, schedule.work.workers ? schedule.work.workers : machine.concurrency);
@@ -78,7 +89,6 @@ WorkCount count_work(const TracedKernel& kernel, const Schedule& schedule, Argum
   }
   work.params[kWorkers] = work.workers;
   std::copy(grid, grid + 3, work.params + kGridX);
-  work.params[kGroup] = schedule.order.size;
   return work;
 }
 

@@ -37,6 +37,8 @@ class TextParser {
       expect('=');
       Json entry = value();
       Json& target = is_field(name) ? document : document["dims"];
+      if (&target != &document && !target.is_null() && !target.is_object())
+        complain(fmt::format("'dims' is {}, no group that {} could join", target.dump(), name));
       if (target.contains(name)) complain(fmt::format("'{}' is given twice", name));
       target[name] = std::move(entry);
       if (position_ == text_.size()) break;

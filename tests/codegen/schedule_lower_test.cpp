@@ -145,6 +145,25 @@ TEST_CASE("what can't be honoured is refused by name") {
   CHECK(refusal(*plane, {.work = persistent{}, .order = grouped{2}, .numerics = linear}) == "(accepted)");
 }
 
+TEST_CASE("a group of any size takes every tile once") {
+  const std::vector<int64_t> extents = {3, 5, 4};
+  for (const int64_t size : {int64_t(5), int64_t(6), int64_t(1) << 61, int64_t(1) << 62, INT64_MAX}) {
+    CAPTURE(size);
+    const Schedule schedule{.order = grouped{size}};
+    const auto traced = TracedKernel::analyse(counting_kernel(3));
+    const auto lowered = lower(*traced, schedule, Target::cpu, {});
+    std::vector<int64_t> out(60, 0), by(60, -1);
+    const std::vector<int64_t> slots = slots_of(out, by, extents);
+    const int first[] = {0, 7};
+    const int64_t grid[] = {1, 1, 1};
+    const WorkCount work = count_work(*traced, schedule, {slots.data(), first}, grid, false,
+                                      {.target = Target::cpu, .concurrency = 2}, {});
+    CHECK(work.workers == 60);
+    for (int64_t worker = 0; worker < 60; ++worker) interpret(*lowered, slots.data(), work.params, worker);
+    CHECK(std::count(out.begin(), out.end(), 1) == 60);
+  }
+}
+
 TEST_CASE("extents of a work space are computed from arguments before the launch") {
   ir::Function function;
   Value* n = function.add_parameter(Type::scalar(DType::i64), false).value;

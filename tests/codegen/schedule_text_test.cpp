@@ -121,6 +121,8 @@ TEST_CASE("wrong text is refused, naming the word and what is allowed") {
   CHECK(complaint("{\"dims\": {\"BM\": 1.5}}").find("dim BM is 1.5") != std::string::npos);
   CHECK(complaint("{\"work\": {\"persistent\": {\"workers\": -3}}}").find("whole number of at least 0") !=
         std::string::npos);
+  CHECK(complaint("dims=5, BM=2").find("'dims' is 5, no group that BM could join") != std::string::npos);
+  CHECK(complaint("dims=x, BM=2").find("'dims' is \"x\"") != std::string::npos);
   CHECK(complaint("{").find("not well-formed JSON") != std::string::npos);
   CHECK(complaint("{\"dims\":" + std::string(200000, '[')).find("nested more than 4 deep") !=
         std::string::npos);

@@ -73,6 +73,20 @@ TEST_CASE("the folder is created private, with its parents") {
   CHECK(open_cache_directory(path.string(), problem));  // again
 }
 
+TEST_CASE("a relative folder can't be made where the working folder is gone, and that is said") {
+  const fs::path before = fs::current_path();
+  {
+    const TemporaryFolder gone;
+    fs::current_path(gone.path());
+  }
+  std::string problem;
+  CHECK(directory_for({{"HEDDLE_CACHE_DIR", "x"}}) == "x");
+  CHECK_FALSE(open_cache_directory("x", problem));
+  CHECK(problem == "No such file or directory");
+  CHECK_FALSE(open_cache_directory("x/y", problem));
+  fs::current_path(before);
+}
+
 TEST_CASE("a folder in which others could plant code is refused") {
   const TemporaryFolder folder;
   std::string problem;
