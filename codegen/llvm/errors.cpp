@@ -20,7 +20,7 @@ namespace {
 thread_local const std::string* current_kernel = nullptr;
 
 [[noreturn]] void report(const std::string& message) {
-  fail(ErrorKind::compile, {}, "LLVM could not compile kernel '{}' for this CPU: {}",
+  fail(ErrorKind::compile, {}, "LLVM could not compile kernel '{}': {}",
        current_kernel ? *current_kernel : std::string("?"), message);
 }
 

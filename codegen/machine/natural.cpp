@@ -42,10 +42,16 @@ int64_t power_of_two(int64_t value, int64_t low, int64_t high) {
 
 }  // namespace
 
+// A thread's share of the largest tile, and of the tiles that live at once, in 32-bit words.
+constexpr int64_t kElements = 32, kElementsWithAddress = 16, kLiveWords = 48;
+
 int64_t default_warps(const ir::Function& function) {
   const Census census(function);
   if (census.dot) return power_of_two(census.dot / (64 * 64), 4, 8);
-  return power_of_two(census.largest / (32 * (census.pointers ? 16 : 32)), 1, 32);
+  if (census.pointers) return power_of_two(census.largest / (32 * kElementsWithAddress), 1, 32);
+  const int64_t for_registers = (live_words(function) + 32 * kLiveWords - 1) / (32 * kLiveWords);
+  return std::max(power_of_two(census.largest / (32 * kElements), 1, 32),
+                  int64_t(std::bit_ceil(uint64_t(std::clamp<int64_t>(for_registers, 1, 32)))));
 }
 
 int64_t default_ctas(const ir::Function& function, int64_t warps) {

@@ -25,6 +25,11 @@ bool takes_no_registers(Opcode code) {
   }
 }
 
+// All lanes of a thread are tested before the first result is there (codegen/nvptx/quotient.cpp).
+bool looks_at_all_lanes(const Op& op) {
+  return op.code == Opcode::div || op.code == Opcode::sqrt;
+}
+
 bool takes_tiles_whole(const Op& op) {
   switch (op.code) {
     case Opcode::load:
@@ -32,7 +37,7 @@ bool takes_tiles_whole(const Op& op) {
     case Opcode::store:
     case Opcode::store_view:
     case Opcode::reduce: return true;
-    default: return !op.regions.empty();
+    default: return looks_at_all_lanes(op) || !op.regions.empty();
   }
 }
 
@@ -59,7 +64,7 @@ class Lifetimes {
 
   static int64_t words_of(const Value& tile) {
     const bool addresses = tile.type.kind == ir::Type::Kind::pointer;
-    return (tile.type.count() * (addresses ? 8 : size_bytes(tile.type.element)) + 3) / 4;
+    return tile.type.count() * (addresses || size_bytes(tile.type.element) > 4 ? 2 : 1);
   }
 
   void define(const Value* value) {
@@ -80,6 +85,7 @@ class Lifetimes {
       ++now_;
       for (const Value* operand : op->operands) use(operand);
       if (takes_tiles_whole(*op)) moments_.push_back(now_);
+      if (op->code == Opcode::div) ++now_;  // quotients take their dividends' places
       const int64_t start = now_;
       for (const ir::Region* inner : op->regions) visit(*inner);
       // What a region uses of the tiles around it, its next turn uses again.

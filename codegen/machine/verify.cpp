@@ -79,6 +79,7 @@ class Verifier {
         if (layout(op, result) != ir::collapsed(layout(op, op.operands[0]), int(op.attribute(1))))
           complain(op, "the result's layout does not follow from the operand's");
         return;
+      case Opcode::yield:  // its op looks at it
       case Opcode::broadcast:
       case Opcode::load_view:
       case Opcode::load_shared: return;

@@ -69,7 +69,7 @@ struct Emitter : LaneBuilder {
   std::unordered_map<std::string, llvm::Value*> coordinates_;
 };
 
-// By file: region.cpp, memory.cpp, shared.cpp, mma.cpp, reduce.cpp.
+// By file: region.cpp, memory.cpp, shared.cpp, mma.cpp, reduce.cpp, quotient.cpp.
 void emit_region(Emitter& e, const ir::Region& region);
 void emit_load(Emitter& e, const ir::Op* op);   // load, load_view
 void emit_store(Emitter& e, const ir::Op* op);  // store, store_view
@@ -78,6 +78,8 @@ void emit_load_shared(Emitter& e, const ir::Op* op);
 void emit_copy_async(Emitter& e, const ir::Op* op);
 void emit_mma(Emitter& e, const ir::Op* op);
 void emit_reduce(Emitter& e, const ir::Op* op);
+Registers quotients(Emitter& e, const Registers& x, const Registers& d);  // of f32, lane by lane
+Registers square_roots(Emitter& e, const Registers& x);
 
 // A shared buffer's memory: where element `at` of `slot` lies, as bytes from the start of shared memory.
 struct BufferLayout {

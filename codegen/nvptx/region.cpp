@@ -189,87 +189,24 @@ std::optional<llvm::Intrinsic::ID> clamp(const Op* op) {
   return {};
 }
 
-// Where one divisor serves many quotients, its reciprocal does. Given y = 1 / d rounded to nearest and
-// q = x y rounded, the fused q + y (x - d q) is x / d rounded to nearest, far from both ends of the exponents
-// (P. Markstein, IBM J. Res. Dev. 34(1), 1990; N. Brisebarre, J.-M. Muller, S. K. Raina, IEEE Trans. Comput.
-// 53(8), 2004, method 1). Positive zero comes out right too. A thread with a lane that is neither divides
-// plainly.
-Registers divided(Emitter& e, const Registers& x, Value* divisor) {
-  auto& b = e.builder;
-  const auto number = [&](double value) { return llvm::ConstantFP::get(b.getFloatTy(), value); };
-  const auto fma = [&](Value* a, Value* m, Value* c) { return fused_multiply_add(e, a, m, c); };
-  const auto magnitude = [&](Value* value) { return b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, value); };
-  const auto larger = [&](Value* value, double bound) { return b.CreateFCmpOGT(value, number(bound)); };
-  const auto smaller = [&](Value* value, double bound) { return b.CreateFCmpOLT(value, number(bound)); };
-  // NaN is never the least or largest; it needs no care.
-  const auto extreme = [&](llvm::Intrinsic::ID which, const Registers& values) {
-    Value* found = values[0];
-    for (size_t i = 1; i < values.size(); ++i) found = b.CreateBinaryIntrinsic(which, found, values[i]);
-    return found;
-  };
-  constexpr double kSmall = 0x1p-90, kLarge = 0x1p90, kDivisorSmall = 0x1p-30, kDivisorLarge = 0x1p30;
-  Registers magnitudes, without_zeros;
-  for (Value* value : x) magnitudes.push_back(magnitude(value));
-  Value* size = magnitude(divisor);
-  Value* bounded = b.CreateAnd(smaller(extreme(llvm::Intrinsic::maxnum, magnitudes), kLarge),
-                               b.CreateAnd(larger(size, kDivisorSmall), smaller(size, kDivisorLarge)));
-  Value* none_small = b.CreateAnd(bounded, larger(extreme(llvm::Intrinsic::minnum, magnitudes), kSmall));
-  Value* reciprocal = b.CreateFDiv(number(1), divisor);
-  Value* negative = b.CreateFNeg(divisor);
-  llvm::BasicBlock *look = e.new_block("divide_zeros"), *quick = e.new_block("divide"),
-                   *plain = e.new_block("divide_plainly"), *join = e.new_block("divided");
-  b.CreateCondBr(none_small, quick, look);
-
-  b.SetInsertPoint(look);
-  for (size_t i = 0; i < x.size(); ++i) {
-    Value* zero = b.CreateICmpEQ(b.CreateBitCast(x[i], b.getInt32Ty()), e.i32(0));
-    without_zeros.push_back(b.CreateSelect(zero, number(1), magnitudes[i]));
-  }
-  b.CreateCondBr(b.CreateAnd(bounded, larger(extreme(llvm::Intrinsic::minnum, without_zeros), kSmall)), quick,
-                 plain);
-
-  Registers in_quick, in_plain, result;
-  b.SetInsertPoint(quick);
-  for (Value* value : x) {
-    Value* q = b.CreateFMul(value, reciprocal);
-    in_quick.push_back(fma(fma(negative, q, value), reciprocal, q));
-  }
-  b.CreateBr(join);
-  b.SetInsertPoint(plain);
-  for (Value* value : x) in_plain.push_back(b.CreateFDiv(value, divisor));
-  b.CreateBr(join);
-  b.SetInsertPoint(join);
-  for (size_t i = 0; i < x.size(); ++i) {
-    llvm::PHINode* phi = b.CreatePHI(b.getFloatTy(), 2);
-    phi->addIncoming(in_quick[i], quick);
-    phi->addIncoming(in_plain[i], plain);
-    result.push_back(phi);
-  }
-  return result;
+// Of f32, or of what is computed in f32 and rounded.
+Registers rounded_lanes(Emitter& e, const Op* op, std::vector<Registers> operands) {
+  const DType type = op->results[0]->type.element;
+  for (Registers& operand : operands)
+    for (Value*& value : operand) value = convert(e, value, type, DType::f32);
+  const Registers wide =
+      op->code == Opcode::div ? quotients(e, operands[0], operands[1]) : square_roots(e, operands[0]);
+  return type == DType::f32 ? wide : narrowed(e, wide, type);
 }
 
-// Quotients that share a divisor this often are worth its reciprocal.
-constexpr size_t kManyQuotients = 4;
-
-Registers quotients(Emitter& e, const Registers& x, const Registers& d) {
-  std::unordered_map<Value*, std::vector<size_t>> by_divisor;
-  std::vector<Value*> order;
-  for (size_t r = 0; r < d.size(); ++r) {
-    if (!by_divisor.count(d[r])) order.push_back(d[r]);
-    by_divisor[d[r]].push_back(r);
-  }
-  Registers out(x.size());
-  for (Value* divisor : order) {
-    const std::vector<size_t>& lanes = by_divisor[divisor];
-    Registers some;
-    for (const size_t r : lanes) some.push_back(x[r]);
-    if (some.size() >= kManyQuotients)
-      some = divided(e, some, divisor);
-    else
-      for (Value*& value : some) value = e.builder.CreateFDiv(value, divisor);
-    for (size_t i = 0; i < lanes.size(); ++i) out[lanes[i]] = some[i];
-  }
-  return out;
+Value* reinterpreted(Emitter& e, Value* value, DType from, DType to) {
+  auto& b = e.builder;
+  const bool halves = is_any_float(from) && is_any_float(to) && from != to && size_bytes(from) == 2;
+  if (!halves) return b.CreateBitCast(value, e.element_type(to));
+  // Between f16 and bf16 LLVM 19 has no instruction, and combines two steps into one: hide the first.
+  Value* bits = e.assembly("mov.b16 $0, $1;", "=h,h", b.getInt16Ty(),
+                           {b.CreateBitCast(value, b.getInt16Ty())}, /*effects=*/false);
+  return b.CreateBitCast(bits, e.element_type(to));
 }
 
 Registers lane_by_lane(Emitter& e, const Op* op) {
@@ -281,7 +218,8 @@ Registers lane_by_lane(Emitter& e, const Op* op) {
   const DType from = op->operands.back()->type.element;
   if (op->code == Opcode::cast && from == DType::f32 && (element == DType::bf16 || element == DType::f16))
     return narrowed(e, operands[0], element);
-  if (op->code == Opcode::div && element == DType::f32) return quotients(e, operands[0], operands[1]);
+  if ((op->code == Opcode::div || op->code == Opcode::sqrt) && is_floating(element) && element != DType::f64)
+    return rounded_lanes(e, op, std::move(operands));
   const auto bounded = clamp(op);
   Registers out;
   for (size_t r = 0; r < operands[0].size(); ++r) {
@@ -291,7 +229,7 @@ Registers lane_by_lane(Emitter& e, const Op* op) {
     }
     switch (op->code) {
       case Opcode::cast: out.push_back(convert(e, operands[0][r], from, element)); break;
-      case Opcode::bitcast: out.push_back(b.CreateBitCast(operands[0][r], e.element_type(element))); break;
+      case Opcode::bitcast: out.push_back(reinterpreted(e, operands[0][r], from, element)); break;
       case Opcode::pointer_add:
         out.push_back(b.CreateGEP(b.getInt8Ty(), operands[0][r],
                                   b.CreateMul(operands[1][r], e.i64(size_bytes(element)))));

@@ -3,14 +3,16 @@
 
 #include <doctest/doctest.h>
 
+#include <string>
+
 #include "codegen/ir/parse.h"
 
 using heddle::codegen::live_words;
 using heddle::ir::parse;
 
 TEST_CASE("a tile counts from the op that makes it to the last that takes tiles whole") {
-  // Of bf16 only until it is widened; the wide one until the last use, and the maximum beside it; lanes in
-  // between not at all.
+  // The narrow one only until it is widened; the wide one until the last use, and the maximum beside it;
+  // lanes in between not at all.
   CHECK(live_words(*parse(R"(kernel @k(%0: view<bf16, 1>, %1: view<f32, 1>) dims(d0 = 1024) {
   %2 = constant 0 : i64
   %3 = load_view %0, %2 {fill = 0} : tile<bf16, d0>
@@ -25,7 +27,7 @@ TEST_CASE("a tile counts from the op that makes it to the last that takes tiles 
 )")) == 1024 + 1);
 }
 
-TEST_CASE("tiles that are alive together add up; two narrow lanes share a word") {
+TEST_CASE("tiles that are alive together add up; a narrow lane takes a word too") {
   CHECK(live_words(*parse(R"(kernel @k(%0: view<bf16, 1>, %1: view<bf16, 1>) dims(d0 = 1024) {
   %2 = constant 0 : i64
   %3 = load_view %0, %2 {fill = 0} : tile<bf16, d0>
@@ -34,7 +36,7 @@ TEST_CASE("tiles that are alive together add up; two narrow lanes share a word")
   store_view %0, %3, %2
   store_view %1, %5, %2
 }
-)")) == 1024);
+)")) == 2048);
 }
 
 TEST_CASE("what a loop uses of the tiles around it lives as long as the loop") {
@@ -54,4 +56,21 @@ TEST_CASE("what a loop uses of the tiles around it lives as long as the loop") {
   store_view %1, %7, %2
 }
 )")) == 2048 + 1024);
+}
+
+TEST_CASE("a root and its operand are alive together, a quotient takes its dividend's place") {
+  const char* const text = R"(kernel @k(%0: view<f32, 1>, %1: view<f32, 1>) dims(d0 = 1024) {
+  %2 = constant 0 : i64
+  %3 = load_view %0, %2 {fill = 0} : tile<f32, d0>
+  %4 = OP : tile<f32, d0>
+  store_view %1, %4, %2
+}
+)";
+  const auto words = [&](const std::string& op) {
+    std::string with_op = text;
+    return live_words(*parse(with_op.replace(with_op.find("OP"), 2, op)));
+  };
+  CHECK(words("sqrt %3") == 2048);
+  CHECK(words("div %3, %3") == 1024);
+  CHECK(words("add %3, %3") == 1024);
 }

@@ -101,3 +101,29 @@ TEST_CASE("rows scaled by their largest and their sum") {
   compiles(rows<f32>.source(), {.dims = {BLOCK = 1000}}, {kAligned, kAligned});
   compiles(rows<bf16>.source(), {.dims = {BLOCK = 8192}}, {kAligned, kAligned});
 }
+
+TEST_CASE("a loop carries tiles of several shapes") {
+  const Kernel totals{"totals", [](View<const f32, 2> in, View<f32, 2> out, View<f32, 1> sums) {
+                        auto [m] = tile_id<BM>(in.extent(0));
+                        Var total = zeros<f32, BM, BN>();
+                        Var rows = zeros<f32, BM, 1>();
+                        for (auto k : reduction(in.extent(1), BN)) {
+                          auto x = load<BM, BN>(in, {m, k});
+                          total += x;
+                          rows += sum<1>(x);
+                        }
+                        store(out, {m, 0}, total);
+                        store(sums, {m}, squeeze<1>(rows));
+                      }};
+  compiles(totals.source(), {.dims = {BM = 32, BN = 64}},
+           {kAligned, kAligned, {.unit_stride_axis = 0, .aligned16 = true}});
+}
+
+TEST_CASE("the bits of one 16-bit float type are read as another's") {
+  const Kernel bits{"bits", [](View<const bf16, 1> in, View<f16, 1> out) {
+                      auto [i] = tile_id<BLOCK>(in);
+                      store(out, {i}, bitcast<f16>(sqrt(load<BLOCK>(in, {i}))));
+                    }};
+  constexpr runtime::ArgumentFacts kVector{.unit_stride_axis = 0, .aligned16 = true};
+  compiles(bits.source(), {.dims = {BLOCK = 1024}}, {kVector, kVector});
+}
