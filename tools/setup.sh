@@ -27,10 +27,11 @@ done
 
 # The tests assemble every kernel's PTX. Where no CUDA toolkit is installed, NVIDIA's own package brings its assembler.
 bring_ptxas() {
-  local tools=$HOME/.cache/heddle-tools wheel
-  if [[ -n ${HEDDLE_PTXAS:-} || -x /usr/local/cuda/bin/ptxas || -x $tools/ptxas ]] || command -v ptxas >/dev/null; then
-    return
-  fi
+  local tools=$HOME/.cache/heddle-tools folder wheel
+  if [[ -n ${HEDDLE_PTXAS:-} ]] || command -v ptxas >/dev/null; then return; fi
+  for folder in "${CUDA_HOME:-}/bin" "${CUDA_PATH:-}/bin" /usr/local/cuda/bin "$tools"; do
+    if [[ -x $folder/ptxas ]]; then return; fi
+  done
   echo "setup: fetching ptxas (nvidia-cuda-nvcc)"
   wheel=$(mktemp -d)
   python3 -m pip download --quiet --no-deps --dest "$wheel" nvidia-cuda-nvcc

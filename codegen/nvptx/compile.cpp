@@ -33,6 +33,15 @@ static_assert(kGpuWorkParams == kWorkParamCount);
 constexpr const char* kTriple = "nvptx64-nvidia-cuda";
 constexpr const char* kPtxVersion = "+ptx80";  // every driver since CUDA 12.0 reads it
 
+// The newest target that version knows and a GPU of compute capability `sm` runs: PTX is assembled for later
+// GPUs too.
+int ptx_target(int sm) {
+  constexpr int kKnown[] = {90, 89, 87, 86, 80};
+  for (const int known : kKnown)
+    if (known <= sm) return known;
+  fail(ErrorKind::unsupported, {}, "kernels need compute capability 8.0, not {}.{}", sm / 10, sm % 10);
+}
+
 std::unique_ptr<llvm::TargetMachine> make_target_machine(int sm) {
   static const bool initialised = [] {
     LLVMInitializeNVPTXTargetInfo();
@@ -48,8 +57,8 @@ std::unique_ptr<llvm::TargetMachine> make_target_machine(int sm) {
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;  // a fma is written, or is none
   return std::unique_ptr<llvm::TargetMachine>(
-      target->createTargetMachine(kTriple, fmt::format("sm_{}", sm), kPtxVersion, options, llvm::Reloc::PIC_,
-                                  {}, llvm::CodeGenOptLevel::Aggressive));
+      target->createTargetMachine(kTriple, fmt::format("sm_{}", ptx_target(sm)), kPtxVersion, options,
+                                  llvm::Reloc::PIC_, {}, llvm::CodeGenOptLevel::Aggressive));
 }
 
 // A PTX identifier that a reader recognises.
@@ -188,7 +197,8 @@ std::string print_ptx_llvm(const ir::Function& program, int sm) {
 }
 
 std::string ptx_identity(int sm) {
-  return fmt::format("nvptx sm_{} {} llvm {}", sm, nvptx::kPtxVersion, LLVM_VERSION_STRING);
+  return fmt::format("nvptx sm_{} {} llvm {}", nvptx::ptx_target(sm), nvptx::kPtxVersion,
+                     LLVM_VERSION_STRING);
 }
 
 }  // namespace heddle::codegen
