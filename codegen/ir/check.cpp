@@ -115,6 +115,9 @@ std::string check_machine(const Op& op) {
           op.attribute(2) < type.extents[size_t(fast)].value * size_bytes(type.element))
         return "a buffer starts at a multiple of 16 bytes, has slots, and rows that fit their pitch, a "
                "multiple of 16";
+      const int64_t bits = op.attribute(4), to = op.attribute(5), from = op.attribute(6);
+      if (bits < 0 || to < 0 || from > 40 || from < to + bits)
+        return "a buffer's swizzle takes its bits from above those that it changes";
       return {};
     }
     case Opcode::copy_async: {

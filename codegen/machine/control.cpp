@@ -134,21 +134,17 @@ class Ring {
 
   // Before the loop: buffers, and the first stages on their way.
   void begin() {
-    int64_t bytes = 0;
-    for (Stage& stage : copies_) {
-      const int64_t before = l_.fixed_bytes_;
-      stage.buffer = l_.make_buffer(*stage.dot, stage.index, stage.copy.fast, 1);
-      bytes += l_.fixed_bytes_ - before;
-    }
-    const int64_t room = (l_.target_.shared_bytes - (l_.fixed_bytes_ - bytes) - l_.staging_bytes_) / bytes;
+    const int64_t before = l_.fixed_bytes_;
+    for (Stage& stage : copies_) stage.buffer = l_.make_buffer(*stage.dot, stage.index, stage.copy.fast);
+    const int64_t bytes = l_.fixed_bytes_ - before;  // of one stage
+    const int64_t room = (l_.target_.shared_bytes - before - l_.staging_bytes_) / bytes;
     stages_ =
         l_.schedule_.loads.stages ? l_.schedule_.loads.stages : std::clamp<int64_t>(room, 1, kDefaultStages);
-    l_.fixed_bytes_ -= bytes;
+    l_.fixed_bytes_ = before;
     for (Stage& stage : copies_) {
-      const int64_t slot_bytes = l_.slot_bytes(stage.buffer);
       stage.buffer->definition->attributes[0].value = l_.fixed_bytes_;
       stage.buffer->definition->attributes[1].value = stages_;
-      l_.fixed_bytes_ += slot_bytes * stages_;
+      l_.fixed_bytes_ += BufferLayout(stage.buffer).slot_bytes * stages_;
     }
     l_.barrier();  // whoever read these buffers last is done
     Value* index = l_.scalar(loop_.operands[0]);

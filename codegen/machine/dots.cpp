@@ -24,18 +24,35 @@ int64_t round_up(int64_t value, int64_t unit) {
 }  // namespace
 
 // The operand's memory in shared memory, in the operand's own axes, with the padding that mma reads.
-Value* Lowering::make_buffer(const Op& dot, size_t index, int fast, int64_t slots) {
+Type Lowering::operand_memory(const Op& dot, size_t index) const {
   const Layout accumulator = natural_.accumulator(dot);
   Type type = dot.operands[index]->type;
   const size_t k = index == 0 ? 1 : 0;
   type.extents[1 - k].value = accumulator.covered(int(1 - k));
   type.extents[k].value = round_up(type.extents[k].value, kMmaK);
-  return shared(type, slots, fast, /*staging=*/false);
+  return type;
 }
 
-int64_t Lowering::slot_bytes(const Value* buffer) const {
-  const Op& op = *buffer->definition;
-  return op.attribute(2) * buffer->type.count() / buffer->type.extents[size_t(op.attribute(3))].value;
+Value* Lowering::make_buffer(const Op& dot, size_t index, int fast) {
+  const Type type = operand_memory(dot, index);
+  const BufferLayout memory = place(type, {fast}, [&](const BufferLayout& candidate) {
+    std::vector<SharedAccess> all = dot_reads(candidate, dot, int(1 - index), natural_.accumulator(dot));
+    for (CopyTurn& turn : copy_turns(candidate, warps_ * 32)) all.push_back(std::move(turn.to));
+    return all;
+  });
+  return shared(memory, type, /*staging=*/false);
+}
+
+Value* Lowering::make_buffer(const Op& dot, size_t index, const Layout& from) {
+  const Type type = operand_memory(dot, index);
+  const int wide = from.vector(0) > from.vector(1) ? 0 : 1;
+  const BufferLayout memory = place(type, {wide, 1 - wide}, [&](const BufferLayout& candidate) {
+    std::vector<SharedAccess> all = dot_reads(candidate, dot, int(1 - index), natural_.accumulator(dot));
+    for (SharedAccess& write : tile_access(candidate, from, AccessKind::store).accesses)
+      all.push_back(std::move(write));
+    return all;
+  });
+  return shared(memory, type, /*staging=*/false);
 }
 
 // A load_view that only this dot uses, straight or transposed, and that moves in pieces of 16 bytes.
@@ -88,7 +105,7 @@ bool Lowering::issue_copy(const Op& load) {
   for (const size_t index : {0, 1}) {
     const auto found = copy_of(*user, index);
     if (!found || found->load != &load) continue;
-    Value* buffer = make_buffer(*user, index, found->fast, 1);
+    Value* buffer = make_buffer(*user, index, found->fast);
     Value* slot = build_.index(0);
     barrier();
     copy(*found, buffer, slot);
@@ -106,12 +123,12 @@ Operand Lowering::operand(const Op& dot, size_t index) {
   const Value* old = dot.operands[index];
   const Layout layout = natural_.or_blocked(old);
   Value* value = tile(old, layout);
-  const int fast = layout.vector(0) > layout.vector(1) ? 0 : 1;
-  Value* buffer = make_buffer(dot, index, fast, 1);
+  Value* buffer = make_buffer(dot, index, layout);
   Value* slot = build_.index(0);
   barrier();
   if (!ir::same_shape(buffer->type, value->type)) {
     const Type padded = buffer->type.with_kind(Type::Kind::data);
+    const int fast = BufferLayout(buffer).fast;
     Type zeros =
         padded.with_layout(number(ir::blocked(padded, fast, 16 / size_bytes(padded.element), warps_)));
     build_.emit(Opcode::store_shared,

@@ -139,11 +139,18 @@ Value* Lowering::move(Value* value, const Layout& layout) {
         ErrorKind::unsupported, build_.where,
         "kernel '{}': a tile of pointers would have to change threads here; add the offsets where it is used",
         from_.name);
-  // The fast axis is the reader's: it gets the wide accesses.
-  int fast = layout.rank - 1;
-  for (int axis = 0; axis < layout.rank; ++axis)
-    if (layout.vector(axis) > layout.vector(fast)) fast = axis;
-  Value* buffer = shared(value->type, 1, fast, /*staging=*/true);
+  const Layout& from = layout_of(value);
+  std::vector<int> axes;  // the reader's favourite first
+  for (int axis = layout.rank; axis-- > 0;) axes.push_back(axis);
+  std::stable_sort(axes.begin(), axes.end(),
+                   [&](int a, int b) { return layout.vector(a) > layout.vector(b); });
+  const BufferLayout memory = place(value->type, axes, [&](const BufferLayout& candidate) {
+    std::vector<SharedAccess> all = tile_access(candidate, from, AccessKind::store).accesses;
+    for (SharedAccess& read : tile_access(candidate, layout, AccessKind::load).accesses)
+      all.push_back(std::move(read));
+    return all;
+  });
+  Value* buffer = shared(memory, value->type, /*staging=*/true);
   Value* slot = build_.index(0);
   barrier();
   build_.emit(Opcode::store_shared, {value, buffer, slot});
@@ -152,22 +159,23 @@ Value* Lowering::move(Value* value, const Layout& layout) {
       ->result();
 }
 
-Value* Lowering::shared(const Type& tile, int64_t slots, int fast, bool staging) {
+Value* Lowering::shared(const BufferLayout& memory, const Type& tile, bool staging) {
   Type type = tile.with_kind(Type::Kind::shared).with_layout(-1);
   for (int axis = 0; axis < type.rank; ++axis) type.extents[size_t(axis)].dim = ir::Extent::kLiteral;
-  const int64_t size = size_bytes(type.element);
-  // Rows at an odd multiple of 16 bytes: eight of them, read 16 bytes each, touch all banks once.
-  int64_t pitch = (type.extents[size_t(fast)].value * size + 15) / 16 * 16;
-  if (pitch / 16 % 2 == 0) pitch += 16;
-  const int64_t bytes = slots * pitch * (type.count() / type.extents[size_t(fast)].value);
-  Op* op = build_.emit(
-      Opcode::shared_buffer, {},
-      {{.value = staging ? 0 : fixed_bytes_}, {.value = slots}, {.value = pitch}, {.value = fast}}, {type});
+  Op* op = build_.emit(Opcode::shared_buffer, {},
+                       {{.value = staging ? 0 : fixed_bytes_},
+                        {.value = 1},
+                        {.value = memory.pitch},
+                        {.value = memory.fast},
+                        {.value = memory.swizzle.bits},
+                        {.value = memory.swizzle.to},
+                        {.value = memory.swizzle.from}},
+                       {type});
   if (staging) {
     staging_.push_back(op);
-    staging_bytes_ = std::max(staging_bytes_, bytes);
+    staging_bytes_ = std::max(staging_bytes_, memory.slot_bytes);
   } else {
-    fixed_bytes_ += bytes;
+    fixed_bytes_ += memory.slot_bytes;
   }
   return op->result();
 }
@@ -255,7 +263,8 @@ void Lowering::reduce(const Op& op) {
     Type type = op.results[0]->type;
     type.rank = 1;
     type.extents = {{{.value = values}}};
-    operands.push_back(shared(type, 1, 0, /*staging=*/true));
+    const int64_t bytes = (values * size_bytes(type.element) + 15) / 16 * 16;
+    operands.push_back(shared(BufferLayout(type, bytes, 0, {}), type, /*staging=*/true));
     reads_pending_ = writes_pending_ = false;  // it starts and ends with a barrier
   }
   bind(op.results[0], build_

@@ -8,6 +8,7 @@
 #include "codegen/ir/builder.h"
 #include "codegen/machine/lower.h"
 #include "codegen/machine/natural.h"
+#include "codegen/machine/placement.h"
 
 namespace heddle::codegen::machine {
 
@@ -77,14 +78,17 @@ class Lowering {
   // Dots.
   std::optional<Copy> copy_of(const ir::Op& dot, size_t index) const;
   Operand operand(const ir::Op& dot, size_t index);
-  ir::Value* make_buffer(const ir::Op& dot, size_t index, int fast, int64_t slots);
+  // `fast` is the axis along which memory is contiguous if copies write it. Without, a tile in layout `from`
+  // is stored into it.
+  ir::Value* make_buffer(const ir::Op& dot, size_t index, int fast);
+  ir::Value* make_buffer(const ir::Op& dot, size_t index, const ir::Layout& from);
+  ir::Type operand_memory(const ir::Op& dot, size_t index) const;
   void copy(const Copy& copy, ir::Value* buffer, ir::Value* slot);
   bool issue_copy(const ir::Op& load);
-  int64_t slot_bytes(const ir::Value* buffer) const;
 
   // Memory of the CTA. Buffers that live at once lie apart; `staging` is one area for what is stored and read
   // back at once.
-  ir::Value* shared(const ir::Type& type, int64_t slots, int fast, bool staging);
+  ir::Value* shared(const BufferLayout& memory, const ir::Type& type, bool staging);
   void barrier();
   // Keeps program order between what different threads read and write in global memory.
   void order_memory(bool writes);

@@ -34,49 +34,51 @@ llvm::BasicBlock* Emitter::new_block(const char* name) {
   return llvm::BasicBlock::Create(module.getContext(), name, entry);
 }
 
-Value* Emitter::thread_coordinate(const Layout& layout, int axis, bool warps_only) {
-  std::vector<Layout::Bit> bits = layout.lanes;
-  bits.insert(bits.end(), layout.warps.begin(), layout.warps.end());
-  // Runs of neighbouring thread bits that move neighbouring coordinate bits: one shift and mask each.
-  std::string key = warps_only ? "w" : "t";
-  struct Run {
-    int from, to, count;
-  };
-  std::vector<Run> runs;
-  for (int i = warps_only ? Layout::kLaneBits : 0; i < int(bits.size()); ++i) {
-    if (bits[size_t(i)].axis != axis) continue;
-    const int shift = bits[size_t(i)].shift;
-    if (!runs.empty() && runs.back().from + runs.back().count == i &&
-        runs.back().to + runs.back().count == shift)
-      ++runs.back().count;
-    else
-      runs.push_back({i, shift, 1});
-    key += fmt::format(" {}.{}", i, shift);
+Value* Emitter::thread_value(const ThreadSum& sum) {
+  ThreadSum varying = sum;
+  varying.constant = 0;
+  Value*& known = thread_values_[varying];
+  if (!known) {
+    llvm::IRBuilder<>::InsertPointGuard guard(builder);
+    builder.SetInsertPoint(prologue->getTerminator());
+    known = i32(0);
+    for (const ThreadSum::Term& term : sum.terms) {
+      Value* part = builder.CreateUDiv(builder.CreateAdd(thread, i32(term.ahead)), i32(term.divisor));
+      if (term.modulus) part = builder.CreateURem(part, i32(term.modulus));
+      known = builder.CreateAdd(known, builder.CreateMul(part, i32(term.factor)));
+    }
   }
-  Value*& known = coordinates_[key];
+  return builder.CreateAdd(known, i32(sum.constant));
+}
+
+Value* Emitter::thread_value(const SlotAddress& address) {
+  Value*& known = thread_addresses_[address];
   if (known) return known;
   llvm::IRBuilder<>::InsertPointGuard guard(builder);
   builder.SetInsertPoint(prologue->getTerminator());
-  Value* sum = i32(0);
-  for (const Run& run : runs) {
-    Value* part =
-        builder.CreateAnd(builder.CreateLShr(thread, i32(run.from)), i32((int64_t(1) << run.count) - 1));
-    sum = builder.CreateOr(sum, builder.CreateShl(part, i32(run.to)));
+  known = thread_value(address.linear);
+  if (const Swizzle& swizzle = address.swizzle; swizzle.bits) {
+    Value* bits = builder.CreateAnd(builder.CreateLShr(known, i32(swizzle.from)), i32(swizzle.mask()));
+    known = builder.CreateXor(known, builder.CreateShl(bits, i32(swizzle.to)));
   }
-  return known = sum;
+  return known;
+}
+
+Value* Emitter::takes_part(const std::vector<Guard>& guards) {
+  Value* all = nullptr;
+  for (const Guard& guard : guards) {
+    Value* one = builder.CreateICmpULT(thread_value(guard.value), i32(guard.limit));
+    all = all ? builder.CreateAnd(all, one) : one;
+  }
+  return all;
 }
 
 Value* Emitter::is_owner(const Layout& layout) {
-  uint32_t copies = 0;
-  int bit = 0;
-  for (const std::vector<Layout::Bit>* bits : {&layout.lanes, &layout.warps})
-    for (const Layout::Bit& next : *bits) copies |= uint32_t(next.axis < 0) << bit++;
-  if (!copies) return nullptr;
-  return builder.CreateICmpEQ(builder.CreateAnd(thread, i32(copies)), i32(0));
+  return layout.has_copies() ? takes_part({{.value = copies_before(layout), .limit = 1}}) : nullptr;
 }
 
 Value* Emitter::shared_at(Value* offset) {
-  return builder.CreateGEP(builder.getInt8Ty(), shared, offset);
+  return builder.CreateAdd(builder.CreatePtrToInt(shared, builder.getInt32Ty()), offset);
 }
 
 Value* Emitter::assembly(const std::string& text, const std::string& constraints, llvm::Type* result,

@@ -5,11 +5,13 @@
 #include <llvm/IR/IRBuilder.h>
 
 #include <functional>
+#include <map>
 #include <unordered_map>
 #include <vector>
 
 #include "codegen/ir/ir.h"
 #include "codegen/llvm/lane_builder.h"
+#include "codegen/machine/shared_memory.h"
 
 namespace heddle::codegen::nvptx {
 
@@ -53,11 +55,17 @@ struct Emitter : LaneBuilder {
   llvm::ConstantInt* i64(int64_t value) { return builder.getInt64(uint64_t(value)); }
   llvm::BasicBlock* new_block(const char* name);
 
-  // What the thread adds to a register's coordinate along `axis`, i32; of its warp alone for `warps_only`.
-  llvm::Value* thread_coordinate(const ir::Layout& layout, int axis, bool warps_only = false);
+  // i32; what depends on the thread is computed once, in the prologue.
+  llvm::Value* thread_value(const ThreadSum& sum);
+  llvm::Value* thread_value(const SlotAddress& address);
+  llvm::Value* thread_coordinate(const ir::Layout& layout, int axis) {
+    return thread_value(codegen::thread_coordinate(layout, axis));
+  }
+  // i1: this thread takes part. Null where all do.
+  llvm::Value* takes_part(const std::vector<Guard>& guards);
   // i1: this thread is the first of those that hold copies. Null where no bit holds copies.
   llvm::Value* is_owner(const ir::Layout& layout);
-  // Address in shared memory, ptr addrspace(3), of byte `offset`.
+  // i32: address in shared memory of its byte `offset`.
   llvm::Value* shared_at(llvm::Value* offset);
 
   // Inline PTX. `effects`: it touches memory or other threads, and keeps its place.
@@ -66,7 +74,8 @@ struct Emitter : LaneBuilder {
   void barrier();
 
  private:
-  std::unordered_map<std::string, llvm::Value*> coordinates_;
+  std::map<ThreadSum, llvm::Value*> thread_values_;
+  std::map<SlotAddress, llvm::Value*> thread_addresses_;
 };
 
 // By file: region.cpp, memory.cpp, shared.cpp, mma.cpp, reduce.cpp, quotient.cpp.
@@ -81,21 +90,41 @@ void emit_reduce(Emitter& e, const ir::Op* op);
 Registers quotients(Emitter& e, const Registers& x, const Registers& d);  // of f32, lane by lane
 Registers square_roots(Emitter& e, const Registers& x);
 
-// A shared buffer's memory: where element `at` of `slot` lies, as bytes from the start of shared memory.
-struct BufferLayout {
-  explicit BufferLayout(const ir::Value* buffer);
-  int64_t offset, slots, pitch, slot_bytes, element_bytes;
-  int fast;
-  std::vector<int64_t> row_stride;  // bytes, by axis
+// i32: address in shared memory of a buffer's slot.
+llvm::Value* slot_address(Emitter& e, const BufferLayout& memory, llvm::Value* slot);
 
-  llvm::Value* slot_start(Emitter& e, llvm::Value* slot) const;  // i32, bytes from the start of shared memory
+// Addresses in one slot. Those that are the same number of bytes apart for every thread share a register; the
+// difference goes into the instruction.
+class SlotAddresses {
+ public:
+  // `slot` is an i32 address.
+  SlotAddresses(Emitter& e, llvm::Value* slot) : e_(e), slot_(slot) {}
+
+  struct Place {
+    llvm::Value* base;  // i32
+    int64_t offset;     // bytes to add
+  };
+  Place operator[](const SlotAddress& address);
+
+ private:
+  struct Base {
+    SlotAddress address;
+    llvm::Value* value;
+  };
+  Emitter& e_;
+  llvm::Value* slot_;
+  std::vector<Base> bases_;
 };
 
-// Moves `bytes` (1, 2, 4, 8 or 16) of packed registers where `predicate` holds (null: always); a load gives
-// `otherwise` elsewhere.
-Registers load_packed(Emitter& e, unsigned space, llvm::Value* address, const Registers& otherwise,
+// Moves 1, 2, 4, 8 or 16 bytes of packed registers where `predicate` holds (null: always); a load gives
+// `otherwise` elsewhere. An address is a pointer to global memory, or a place in shared memory.
+Registers load_packed(Emitter& e, llvm::Value* address, const Registers& otherwise, DType element,
+                      llvm::Value* predicate);
+Registers load_packed(Emitter& e, const SlotAddresses::Place& place, const Registers& otherwise,
                       DType element, llvm::Value* predicate);
-void store_packed(Emitter& e, unsigned space, llvm::Value* address, const Registers& values, DType element,
+void store_packed(Emitter& e, llvm::Value* address, const Registers& values, DType element,
+                  llvm::Value* predicate);
+void store_packed(Emitter& e, const SlotAddresses::Place& place, const Registers& values, DType element,
                   llvm::Value* predicate);
 
 }  // namespace heddle::codegen::nvptx

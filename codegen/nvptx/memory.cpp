@@ -32,10 +32,6 @@ Packing packing(Emitter& e, int64_t bytes) {
   return {b.getInt32Ty(), int(bytes / 4), 'r', "b32"};
 }
 
-const char* space_name(unsigned space) {
-  return space == kShared ? "shared" : "global";
-}
-
 // Elements to words and back.
 Registers pack(Emitter& e, const Registers& values, DType element, const Packing& packing) {
   auto& b = e.builder;
@@ -85,17 +81,30 @@ std::string vector_suffix(int words) {
   return words == 1 ? std::string() : fmt::format(".v{}", words);
 }
 
-}  // namespace
+// Where an access goes: what PTX calls its space, the operand that holds the address, and what is added to
+// it.
+struct Target {
+  const char* space;
+  char letter;  // of the inline constraint
+  Value* address;
+  int64_t offset;
+};
 
-Registers load_packed(Emitter& e, unsigned space, Value* address, const Registers& otherwise, DType element,
-                      Value* predicate) {
+Target target(Emitter& e, Value* address) {
+  return {"global", 'l', e.builder.CreatePtrToInt(address, e.builder.getInt64Ty()), 0};
+}
+Target target(Emitter&, const SlotAddresses::Place& place) {
+  return {"shared", 'r', place.base, place.offset};
+}
+
+Registers load(Emitter& e, const Target& from, const Registers& otherwise, DType element, Value* predicate) {
   auto& b = e.builder;
   const Packing p = packing(e, int64_t(otherwise.size()) * size_bytes(element));
   const Registers fill = pack(e, otherwise, element, p);
   std::string constraints;
   for (int i = 0; i < p.words; ++i) constraints += fmt::format("={},", p.letter);
-  constraints += space == kShared ? 'r' : 'l';
-  std::vector<Value*> operands{b.CreatePtrToInt(address, space == kShared ? b.getInt32Ty() : b.getInt64Ty())};
+  constraints += from.letter;
+  std::vector<Value*> operands{from.address};
   std::string guard;
   if (predicate) {
     constraints += ",b";
@@ -106,8 +115,9 @@ Registers load_packed(Emitter& e, unsigned space, Value* address, const Register
       operands.push_back(fill[size_t(i)]);
     }
   }
-  const std::string text = fmt::format("{}ld.{}{}.{} {}, [${}];", guard, space_name(space),
-                                       vector_suffix(p.words), p.type, list(0, p.words), p.words);
+  const std::string text =
+      fmt::format("{}ld.{}{}.{} {}, [${}+{}];", guard, from.space, vector_suffix(p.words), p.type,
+                  list(0, p.words), p.words, from.offset);
   llvm::Type* result = p.word;
   if (p.words > 1)
     result = llvm::StructType::get(b.getContext(), std::vector<llvm::Type*>(size_t(p.words), p.word));
@@ -118,12 +128,11 @@ Registers load_packed(Emitter& e, unsigned space, Value* address, const Register
   return unpack(e, words, element, otherwise.size());
 }
 
-void store_packed(Emitter& e, unsigned space, Value* address, const Registers& values, DType element,
-                  Value* predicate) {
+void store(Emitter& e, const Target& to, const Registers& values, DType element, Value* predicate) {
   auto& b = e.builder;
   const Packing p = packing(e, int64_t(values.size()) * size_bytes(element));
-  std::vector<Value*> operands{b.CreatePtrToInt(address, space == kShared ? b.getInt32Ty() : b.getInt64Ty())};
-  std::string constraints = space == kShared ? "r" : "l";
+  std::vector<Value*> operands{to.address};
+  std::string constraints(1, to.letter);
   for (Value* word : pack(e, values, element, p)) {
     operands.push_back(word);
     constraints += fmt::format(",{}", p.letter);
@@ -134,9 +143,27 @@ void store_packed(Emitter& e, unsigned space, Value* address, const Registers& v
     constraints += ",b";
     guard = fmt::format("@${} ", p.words + 1);
   }
-  const std::string text = fmt::format("{}st.{}{}.{} [$0], {};", guard, space_name(space),
-                                       vector_suffix(p.words), p.type, list(1, p.words));
+  const std::string text = fmt::format("{}st.{}{}.{} [$0+{}], {};", guard, to.space, vector_suffix(p.words),
+                                       p.type, to.offset, list(1, p.words));
   e.assembly(text, constraints, b.getVoidTy(), operands, true);
+}
+
+}  // namespace
+
+Registers load_packed(Emitter& e, Value* address, const Registers& otherwise, DType element,
+                      Value* predicate) {
+  return load(e, target(e, address), otherwise, element, predicate);
+}
+Registers load_packed(Emitter& e, const SlotAddresses::Place& place, const Registers& otherwise,
+                      DType element, Value* predicate) {
+  return load(e, target(e, place), otherwise, element, predicate);
+}
+void store_packed(Emitter& e, Value* address, const Registers& values, DType element, Value* predicate) {
+  store(e, target(e, address), values, element, predicate);
+}
+void store_packed(Emitter& e, const SlotAddresses::Place& place, const Registers& values, DType element,
+                  Value* predicate) {
+  store(e, target(e, place), values, element, predicate);
 }
 
 namespace {
@@ -330,8 +357,8 @@ void emit_load(Emitter& e, const Op* op) {
            for (size_t r = 0; r < fill.size(); r += size_t(width)) {
              const Registers otherwise(fill.begin() + ptrdiff_t(r),
                                        fill.begin() + ptrdiff_t(r + size_t(width)));
-             const Registers loaded = load_packed(e, kGlobal, access.address[r], otherwise,
-                                                  result->type.element, access.predicate[r]);
+             const Registers loaded =
+                 load_packed(e, access.address[r], otherwise, result->type.element, access.predicate[r]);
              all.insert(all.end(), loaded.begin(), loaded.end());
            }
            return all;
@@ -348,7 +375,7 @@ void emit_store(Emitter& e, const Op* op) {
   in_groups(e, access, [&](int64_t width) {
     for (size_t r = 0; r < values.size(); r += size_t(width)) {
       const Registers group(values.begin() + ptrdiff_t(r), values.begin() + ptrdiff_t(r + size_t(width)));
-      store_packed(e, kGlobal, access.address[r], group, value->type.element, access.predicate[r]);
+      store_packed(e, access.address[r], group, value->type.element, access.predicate[r]);
     }
     return Registers();
   });

@@ -222,12 +222,12 @@ class Reduction {
   }
 
   // Where a thread leaves or finds one of its values.
-  Value* shared_address(Value* thread, Value* entry) {
+  SlotAddresses::Place shared_address(Value* thread, Value* entry) {
     auto& b = e_.builder;
     const BufferLayout memory(op_->operands[1]);
     Value* element = b.CreateAdd(thread, b.CreateMul(entry, e_.i32(int64_t(e_.function.warps) * 32)));
-    return e_.shared_at(
-        b.CreateAdd(e_.i32(memory.offset), b.CreateMul(element, e_.i32(memory.element_bytes))));
+    Value* offset = b.CreateAdd(e_.i32(memory.offset), b.CreateMul(element, e_.i32(memory.element_bytes)));
+    return {e_.shared_at(offset), 0};
   }
 
   // For kinds that are free of order, when every lane of a warp has the warp's outcome: lanes read those of
@@ -244,12 +244,11 @@ class Reduction {
     Value* zero = llvm::Constant::getNullValue(e_.element_type(type_));
     e_.barrier();
     for (size_t i = 0; i < values_.size(); ++i)
-      store_packed(e_, kShared, shared_address(e_.thread, e_.i32(int64_t(i))), {values_[i].value}, type_,
-                   nullptr);
+      store_packed(e_, shared_address(e_.thread, e_.i32(int64_t(i))), {values_[i].value}, type_, nullptr);
     e_.barrier();
     for (size_t i = 0; i < values_.size(); ++i)
       values_[i].value =
-          load_packed(e_, kShared, shared_address(thread, e_.i32(int64_t(i))), {zero}, type_, nullptr)[0];
+          load_packed(e_, shared_address(thread, e_.i32(int64_t(i))), {zero}, type_, nullptr)[0];
     for (size_t k = 0; k < warps.size(); ++k) fold_lane(int(k));
   }
 
@@ -261,8 +260,7 @@ class Reduction {
     const int64_t count = int64_t(values_.size()), parts = int64_t(1) << warps.size();
     e_.barrier();
     for (int64_t i = 0; i < count; ++i)
-      store_packed(e_, kShared, shared_address(e_.thread, e_.i32(i)), {values_[size_t(i)].value}, type_,
-                   nullptr);
+      store_packed(e_, shared_address(e_.thread, e_.i32(i)), {values_[size_t(i)].value}, type_, nullptr);
     e_.barrier();
     int64_t mask = 0;
     Value* part = e_.i32(0);  // this warp's number among those that differ in `warps`
@@ -287,18 +285,17 @@ class Reduction {
           if (other >> (warps.size() - 1 - k) & 1)
             thread_bits |= int64_t(1) << (Layout::kLaneBits + warps[k]);
         Value* thread = b.CreateOr(first, e_.i32(thread_bits));
-        return load_packed(e_, kShared, shared_address(thread, entry), {zero}, type_, nullptr)[0];
+        return load_packed(e_, shared_address(thread, entry), {zero}, type_, nullptr)[0];
       };
       Value* sum = folded(0, 1);
       for (const int lane : lanes) sum = combined(sum, from_lane(sum, 1 << lane));
       // Into a second area, so that slower warps may still read the first.
-      store_packed(e_, kShared, shared_address(first, b.CreateAdd(entry, e_.i32(count))), {sum}, type_,
-                   nullptr);
+      store_packed(e_, shared_address(first, b.CreateAdd(entry, e_.i32(count))), {sum}, type_, nullptr);
     }
     e_.barrier();
     for (int64_t i = 0; i < count; ++i)
       values_[size_t(i)].value =
-          load_packed(e_, kShared, shared_address(first, e_.i32(count + i)), {zero}, type_, nullptr)[0];
+          load_packed(e_, shared_address(first, e_.i32(count + i)), {zero}, type_, nullptr)[0];
   }
 
   // In the order of the result's registers.

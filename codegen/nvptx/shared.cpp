@@ -10,111 +10,69 @@ using ir::Layout;
 using ir::Op;
 using llvm::Value;
 
-BufferLayout::BufferLayout(const ir::Value* buffer) {
-  const Op& op = *buffer->definition;
-  const ir::Type& type = buffer->type;
-  offset = op.attribute(0), slots = op.attribute(1), pitch = op.attribute(2), fast = int(op.attribute(3));
-  element_bytes = size_bytes(type.element);
-  row_stride.resize(type.rank);
-  int64_t stride = pitch;
-  for (int axis = type.rank; axis-- > 0;) {
-    if (axis == fast) continue;
-    row_stride[size_t(axis)] = stride;
-    stride *= type.extents[size_t(axis)].value;
-  }
-  row_stride[size_t(fast)] = element_bytes;
-  slot_bytes = stride;
-}
-
-Value* BufferLayout::slot_start(Emitter& e, Value* slot) const {
+Value* slot_address(Emitter& e, const BufferLayout& memory, Value* slot) {
   auto& b = e.builder;
-  return b.CreateAdd(e.i32(offset), b.CreateMul(b.CreateTrunc(slot, b.getInt32Ty()), e.i32(slot_bytes)));
+  Value* start = e.shared_at(e.i32(memory.offset));
+  return b.CreateAdd(start, b.CreateMul(b.CreateTrunc(slot, b.getInt32Ty()), e.i32(memory.slot_bytes)));
 }
 
-namespace {
-
-// Registers of a tile as a buffer holds them: byte addresses, and which lanes the buffer has.
-struct SharedAccess {
-  std::vector<Value*> address;    // ptr addrspace(3)
-  std::vector<Value*> predicate;  // null = the lane is in the buffer
-  int64_t width = 1;
-};
-
-SharedAccess shared_access(Emitter& e, const ir::Value* buffer, Value* slot, const ir::Type& tile,
-                           const Layout& layout) {
-  auto& b = e.builder;
-  const BufferLayout memory(buffer);
-  SharedAccess access;
-  Value* start = memory.slot_start(e, slot);
-  for (int axis = 0; axis < tile.rank; ++axis)
-    start = b.CreateAdd(
-        start, b.CreateMul(e.thread_coordinate(layout, axis), e.i32(memory.row_stride[size_t(axis)])));
-  access.width = std::min(layout.vector(memory.fast), 16 / memory.element_bytes);
-  // A group of registers must be in the buffer as a whole.
-  if (layout.covered(memory.fast) > buffer->type.extents[size_t(memory.fast)].value) access.width = 1;
-  for (int64_t r = 0; r < layout.register_count(); ++r) {
-    const ir::Coordinates at = layout.of_register(r);
-    int64_t bytes = 0;
-    Value* predicate = nullptr;
-    for (int axis = 0; axis < tile.rank; ++axis) {
-      bytes += at[size_t(axis)] * memory.row_stride[size_t(axis)];
-      if (layout.covered(axis) <= buffer->type.extents[size_t(axis)].value) continue;
-      Value* coordinate = b.CreateAdd(e.thread_coordinate(layout, axis), e.i32(at[size_t(axis)]));
-      Value* inside = b.CreateICmpULT(coordinate, e.i32(buffer->type.extents[size_t(axis)].value));
-      predicate = predicate ? b.CreateAnd(predicate, inside) : inside;
-    }
-    access.address.push_back(e.shared_at(b.CreateAdd(start, e.i32(bytes))));
-    access.predicate.push_back(predicate);
+SlotAddresses::Place SlotAddresses::operator[](const SlotAddress& address) {
+  const int64_t threads = int64_t(e_.function.warps) * 32;
+  for (const Base& base : bases_) {
+    const int64_t apart = address.of(0) - base.address.of(0);
+    int64_t thread = 1;
+    while (thread < threads && address.of(thread) - base.address.of(thread) == apart) ++thread;
+    if (thread == threads) return {base.value, apart};
   }
-  return access;
+  bases_.push_back({address, e_.builder.CreateAdd(slot_, e_.thread_value(address))});
+  return {bases_.back().value, 0};
 }
-
-}  // namespace
 
 void emit_store_shared(Emitter& e, const Op* op) {
   auto& b = e.builder;
   const ir::Value* value = op->operands[0];
   const Layout& layout = e.layout(value);
-  const SharedAccess access =
-      shared_access(e, op->operands[1], e.scalar(op->operands[2]), value->type, layout);
-  Value* owner = e.is_owner(layout);
+  const BufferLayout memory(op->operands[1]);
+  const TileAccess access = tile_access(memory, layout, AccessKind::store);
+  SlotAddresses addresses(e, slot_address(e, memory, e.scalar(op->operands[2])));
   const Registers& values = e.tiles.at(value);
   // Lanes of padding hold nothing: zeros belong there, for the dots that read them.
   const ir::Type& tile = value->type;
-  for (size_t r = 0; r < values.size(); r += size_t(access.width)) {
-    Registers group(values.begin() + ptrdiff_t(r), values.begin() + ptrdiff_t(r + size_t(access.width)));
-    Value* predicate = access.predicate[r];
-    if (owner) predicate = predicate ? b.CreateAnd(predicate, owner) : owner;
-    for (size_t i = 0; i < group.size(); ++i)
+  for (size_t i = 0; i < access.accesses.size(); ++i) {
+    Registers group;
+    for (size_t r = i * size_t(access.width); r < (i + 1) * size_t(access.width); ++r) {
+      group.push_back(values[r]);
       for (int axis = 0; axis < tile.rank; ++axis) {
         const int64_t extent = tile.extents[size_t(axis)].value;
         if (layout.covered(axis) == extent) continue;
-        const int64_t at = layout.of_register(int64_t(r + i))[size_t(axis)];
-        Value* inside =
-            b.CreateICmpULT(b.CreateAdd(e.thread_coordinate(layout, axis), e.i32(at)), e.i32(extent));
-        group[i] = b.CreateSelect(inside, group[i], llvm::Constant::getNullValue(group[i]->getType()));
+        ThreadSum coordinate = thread_coordinate(layout, axis);
+        coordinate += layout.of_register(int64_t(r))[size_t(axis)];
+        group.back() = b.CreateSelect(e.takes_part({{.value = coordinate, .limit = extent}}), group.back(),
+                                      llvm::Constant::getNullValue(group.back()->getType()));
       }
-    store_packed(e, kShared, access.address[r], group, tile.element, predicate);
+    }
+    const SharedAccess& one = access.accesses[i];
+    store_packed(e, addresses[one.address], group, tile.element, e.takes_part(one.guards));
   }
 }
 
 void emit_load_shared(Emitter& e, const Op* op) {
   const ir::Value* result = op->results[0];
-  const Layout& layout = e.layout(result);
-  const SharedAccess access =
-      shared_access(e, op->operands[0], e.scalar(op->operands[1]), result->type, layout);
+  const DType element = result->type.element;
+  const BufferLayout memory(op->operands[0]);
+  const TileAccess access = tile_access(memory, e.layout(result), AccessKind::load);
+  SlotAddresses addresses(e, slot_address(e, memory, e.scalar(op->operands[1])));
+  const Registers zeros(size_t(access.width), llvm::Constant::getNullValue(e.element_type(element)));
   Registers all;
-  Value* zero = llvm::Constant::getNullValue(e.element_type(result->type.element));
-  for (size_t r = 0; r < access.address.size(); r += size_t(access.width)) {
-    const Registers loaded = load_packed(e, kShared, access.address[r], Registers(size_t(access.width), zero),
-                                         result->type.element, access.predicate[r]);
+  for (const SharedAccess& one : access.accesses) {
+    const Registers loaded = load_packed(e, addresses[one.address], zeros, element, e.takes_part(one.guards));
     all.insert(all.end(), loaded.begin(), loaded.end());
   }
   e.bind(result, std::move(all));
 }
 
-// cp.async in pieces of 16 bytes, dealt out to the threads; what lies outside the view or the tile becomes
-// zero (PTX ISA, cp.async: src-size below cp-size).
+// cp.async in pieces of 16 bytes; what lies outside the view or the tile becomes zero (PTX ISA, cp.async:
+// src-size below cp-size).
 void emit_copy_async(Emitter& e, const Op* op) {
   auto& b = e.builder;
   const View& view = e.views.at(op->operands[0]);
@@ -123,10 +81,6 @@ void emit_copy_async(Emitter& e, const Op* op) {
   const int leading = op->operands[0]->type.rank - 2;
   const bool swapped = op->attribute(2) != 0;
   const int fast = memory.fast, slow = 1 - fast;
-  const int64_t piece = 16 / memory.element_bytes;
-  const int64_t pieces = (buffer->type.extents[size_t(fast)].value + piece - 1) / piece;
-  const int64_t rows = buffer->type.extents[size_t(slow)].value;
-  const int64_t threads = int64_t(e.function.warps) * 32;
   const auto view_axis = [&](int axis) { return size_t(leading + (swapped ? 1 - axis : axis)); };
   const auto offset = [&](size_t axis) { return e.scalar(op->operands[3 + axis]); };
   const auto stride_bytes = [&](size_t axis) {
@@ -157,46 +111,26 @@ void emit_copy_async(Emitter& e, const Op* op) {
     if (buffer->type.extents[size_t(axis)].value != tile_extent) whole = b.getFalse();
     base = b.CreateGEP(b.getInt8Ty(), base, b.CreateMul(offset(at), stride_bytes(at)));
   }
-  Value* start = memory.slot_start(e, e.scalar(op->operands[2]));
+  Value* slot = slot_address(e, memory, e.scalar(op->operands[2]));
   Value* row_bytes = stride_bytes(view_axis(slow));
-  const int64_t turns = (rows * pieces + threads - 1) / threads;
-  // Where every turn goes on by whole rows, an address is the last one and a step.
-  const bool steps = threads % pieces == 0;
-  Value* first_row = b.CreateUDiv(e.thread, e.i32(pieces));
-  Value* first_column = b.CreateMul(b.CreateURem(e.thread, e.i32(pieces)), e.i32(piece));
-  Value* step = b.CreateMul(row_bytes, e.i64(threads / pieces));
+  const int64_t piece = 16 / memory.element_bytes;
+  const std::vector<CopyTurn> turns = copy_turns(memory, int64_t(e.function.warps) * 32);
 
-  const auto target = [&](Value* row, Value* column) {
-    Value* to = b.CreateAdd(start, b.CreateAdd(b.CreateMul(row, e.i32(memory.row_stride[size_t(slow)])),
-                                               b.CreateMul(column, e.i32(memory.element_bytes))));
-    return b.CreatePtrToInt(e.shared_at(to), b.getInt32Ty());
-  };
-  // To `to` + `offset`: what is known now goes into the instruction, not into a register.
-  const auto copy = [&](int64_t turn, Value* from, Value* to, int64_t offset, Value* bytes) {
-    std::vector<Value*> operands{to, b.CreatePtrToInt(from, b.getInt64Ty())};
+  const auto copy = [&](const CopyTurn& turn, Value* from, const SlotAddresses::Place& to, Value* bytes) {
+    std::vector<Value*> operands{to.base, b.CreatePtrToInt(from, b.getInt64Ty())};
     std::string constraints = "r,l",
-                text = fmt::format("cp.async.cg.shared.global [$0+{}], [$1], 16", offset);
+                text = fmt::format("cp.async.cg.shared.global [$0+{}], [$1], 16", to.offset);
     if (bytes) {
       operands.push_back(bytes);
       constraints += ",r";
       text += ", $2";
     }
-    if ((turn + 1) * threads > rows * pieces) {
+    if (Value* takes_part = e.takes_part(turn.to.guards)) {
       text = "@$" + std::to_string(operands.size()) + " " + text;
-      operands.push_back(b.CreateICmpULT(b.CreateAdd(e.thread, e.i32(turn * threads)), e.i32(rows * pieces)));
+      operands.push_back(takes_part);
       constraints += ",b";
     }
     e.assembly(text + ";", constraints, b.getVoidTy(), operands, true);
-  };
-  const auto place = [&](int64_t turn, Value*& row, Value*& column) {
-    if (steps) {
-      row = b.CreateAdd(first_row, e.i32(turn * (threads / pieces)));
-      column = first_column;
-      return;
-    }
-    Value* ordinal = b.CreateAdd(e.thread, e.i32(turn * threads));
-    row = b.CreateUDiv(ordinal, e.i32(pieces));
-    column = b.CreateMul(b.CreateURem(ordinal, e.i32(pieces)), e.i32(piece));
   };
   const auto source = [&](Value* row, Value* column) {
     Value* offset_in_tile =
@@ -209,21 +143,23 @@ void emit_copy_async(Emitter& e, const Op* op) {
                    *done = e.new_block("copied");
   b.CreateCondBr(whole, wholly, partly);
   b.SetInsertPoint(wholly);
-  Value *from = nullptr, *to = nullptr;
-  for (int64_t turn = 0; turn < turns; ++turn) {
-    Value *row, *column;
-    place(turn, row, column);
-    if (!steps || !from) to = target(row, column);
-    from = steps && from ? b.CreateGEP(b.getInt8Ty(), from, step) : source(row, column);
-    const int64_t offset = steps ? turn * (threads / pieces) * memory.row_stride[size_t(slow)] : 0;
-    copy(turn, from, to, offset, nullptr);
+  SlotAddresses in_whole(e, slot);
+  Value* from = nullptr;
+  for (size_t i = 0; i < turns.size(); ++i) {
+    // Where a turn is some rows on from the last, so is its address.
+    if (i > 0 && turns[i].row.terms == turns[i - 1].row.terms)
+      from = b.CreateGEP(b.getInt8Ty(), from,
+                         b.CreateMul(row_bytes, e.i64(turns[i].row.constant - turns[i - 1].row.constant)));
+    else
+      from = source(e.thread_value(turns[i].row), e.thread_value(turns[i].column));
+    copy(turns[i], from, in_whole[turns[i].to.address], nullptr);
   }
   b.CreateBr(done);
 
   b.SetInsertPoint(partly);
-  for (int64_t turn = 0; turn < turns; ++turn) {
-    Value *row, *column;
-    place(turn, row, column);
+  SlotAddresses in_part(e, slot);
+  for (const CopyTurn& turn : turns) {
+    Value *row = e.thread_value(turn.row), *column = e.thread_value(turn.column);
     Value* inside =
         b.CreateAnd(present, b.CreateAnd(b.CreateICmpSGE(row, low[slow]), b.CreateICmpSLT(row, high[slow])));
     inside = b.CreateAnd(inside, b.CreateICmpSGE(column, low[fast]));
@@ -233,7 +169,7 @@ void emit_copy_async(Emitter& e, const Op* op) {
     Value* bytes = b.CreateSelect(inside, b.CreateMul(left, e.i32(memory.element_bytes)), e.i32(0));
     // Where nothing is read, the address must still be one: the view's own.
     copy(turn, b.CreateSelect(b.CreateICmpEQ(bytes, e.i32(0)), view.base, source(row, column)),
-         target(row, column), 0, bytes);
+         in_part[turn.to.address], bytes);
   }
   b.CreateBr(done);
   b.SetInsertPoint(done);

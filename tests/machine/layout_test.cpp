@@ -128,7 +128,7 @@ TEST_CASE("a machine program's text reads back, layouts and all") {
       R"(kernel @copy(%0: view<bf16, 2> const unit(1) aligned, %1: view<bf16, 2> unit(1) aligned) dims(d0 = 64) warps 1 ctas 2 shared 5120 {
   layout 0 = registers 1.0 1.1 1.2 lanes 1.3 1.4 1.5 0.0 0.1 warps repeat 16 1
   %2 = constant 0 : i64
-  %3 = shared_buffer {offset = 0, slots = 1, pitch = 144, fast = 1} : shared<bf16, 32, 64>
+  %3 = shared_buffer {offset = 0, slots = 1, pitch = 128, fast = 1, swizzle = 3, to = 4, from = 7} : shared<bf16, 32, 64>
   copy_async %0, %3, %2, %2, %2 {rows = 32, columns = 64, swapped = 0}
   commit_copies
   wait_copies {pending = 0}

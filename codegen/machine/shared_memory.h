@@ -1,0 +1,111 @@
+// Shared memory as machine programs use it: where a buffer's elements lie, and what each thread touches when
+// an op moves them. The emitter makes addresses from these descriptions, and bank conflicts are predicted
+// from them. Must not know LLVM.
+#pragma once
+
+#include <vector>
+
+#include "codegen/ir/ir.h"
+#include "codegen/machine/banks.h"
+#include "codegen/machine/thread_sum.h"
+
+namespace heddle::codegen {
+
+// A permutation of a slot's bytes: `bits` bits of the offset, from bit `to` up, are XORed with as many from
+// bit `from` up. `from` is at least to + bits, so doing it twice is doing nothing.
+struct Swizzle {
+  int bits = 0, to = 4, from = 7;
+
+  friend auto operator<=>(const Swizzle&, const Swizzle&) = default;
+  int64_t mask() const { return (int64_t(1) << bits) - 1; }
+  int64_t operator()(int64_t offset) const { return offset ^ (offset >> from & mask()) << to; }
+  // What is moved stays in its line, and neighbours stay together in their granule.
+  int64_t line() const { return bits ? int64_t(1) << (to + bits) : 1; }
+  int64_t granule() const { return bits ? int64_t(1) << to : 16; }
+};
+
+// Where the elements of a shared_buffer lie.
+struct BufferLayout {
+  explicit BufferLayout(const ir::Value* buffer);
+  BufferLayout(const ir::Type& type, int64_t pitch, int fast, const Swizzle& swizzle);
+
+  int64_t offset = 0, slots = 1;  // bytes from the start of shared memory
+  int64_t pitch, slot_bytes, element_bytes;
+  int fast;
+  Swizzle swizzle;
+  std::array<int64_t, ir::kMaxRank> extents{}, stride{};  // stride in bytes, before the swizzle
+};
+
+// A byte of a slot, by thread.
+struct SlotAddress {
+  ThreadSum linear;
+  Swizzle swizzle;
+  friend auto operator<=>(const SlotAddress&, const SlotAddress&) = default;
+  int64_t of(int64_t thread) const { return swizzle(linear.of(thread)); }
+};
+
+// A thread takes part where `value` is below `limit`.
+struct Guard {
+  ThreadSum value;
+  int64_t limit;
+};
+
+// One instruction that all threads run.
+struct SharedAccess {
+  AccessKind kind = AccessKind::load;
+  int64_t bytes = 4;  // that each lane names the start of
+  SlotAddress address;
+  std::vector<Guard> guards;
+  int lanes = 32;  // whose addresses count: 8 a matrix of an ldmatrix
+
+  WarpAccess of_warp(int64_t warp) const;
+};
+
+// A tile's registers to or from a buffer: access i moves `width` registers, from i * width on.
+struct TileAccess {
+  int64_t width = 1;
+  std::vector<SharedAccess> accesses;
+};
+TileAccess tile_access(const BufferLayout& memory, const ir::Layout& layout, AccessKind kind);
+
+// copy_async in pieces of 16 bytes, dealt out row by row: what each thread copies in one turn. `row` and
+// `column` count elements along the slow and the fast axis.
+struct CopyTurn {
+  ThreadSum row, column;
+  SharedAccess to;
+};
+std::vector<CopyTurn> copy_turns(const BufferLayout& memory, int64_t threads);
+
+// One operand's fragments of mma.m16n8k16, by ldmatrix (PTX ISA, "Warp-level matrix load instruction:
+// ldmatrix"). Each group of eight lanes names the rows of one 8 x 8 matrix: lane l the row l % 8 of matrix
+// l / 8. The four matrices are those of two blocks along the operand's outer axis (A's M, B's N), and of two
+// along K; two matrices are those of one block.
+class Fragments {
+ public:
+  // `k_axis` of the buffer is the dot's K: 1 for A, 0 for B.
+  Fragments(const BufferLayout& memory, int k_axis, const ir::Layout& accumulator);
+  // Whether the matrices lie with K along rows: ldmatrix's .trans.
+  bool transposed() const { return memory_.fast != k_axis_; }
+  // Of the 16 steps of K from `k` on: A's blocks of 16 rows, B's pairs of blocks of 8 columns.
+  std::vector<SharedAccess> loads(int64_t k) const;
+
+ private:
+  BufferLayout memory_;
+  int k_axis_;
+  ThreadSum lane_;  // before the swizzle
+  int64_t blocks_, block_step_;
+};
+
+// Elements of one operand of a dot that is computed by fma, for one step of K: `elements` of them from
+// coordinate `at` of a thread's registers.
+struct ColumnLoad {
+  int64_t at = 0, elements = 1;
+  SharedAccess access;
+};
+// Steps of K of such a dot, a divisor of `extent`, after which both operands' addresses are as many bytes on
+// for every thread; all of them where there is none below.
+int64_t chain_block(const BufferLayout& a, const BufferLayout& b, int64_t extent);
+std::vector<ColumnLoad> column_loads(const BufferLayout& memory, int k_axis, const ir::Layout& accumulator,
+                                     int64_t k);
+
+}  // namespace heddle::codegen
