@@ -1,0 +1,196 @@
+// Shared memory, from its description alone: tiles come back in another layout as they went in, fragments are
+// those of the instruction's manual, conflicts predicted are conflicts counted.
+#include "codegen/machine/shared_memory.h"
+
+#include <doctest/doctest.h>
+
+#include <map>
+#include <random>
+#include <set>
+#include <vector>
+
+#include "codegen/machine/placement.h"
+
+using namespace heddle;
+using namespace heddle::codegen;
+using ir::Layout;
+using ir::Type;
+
+namespace {
+
+Type tile(DType element, std::initializer_list<int64_t> extents) {
+  Type type{.kind = Type::Kind::data, .element = element};
+  for (const int64_t extent : extents) type.extents[size_t(type.rank++)].value = extent;
+  return type;
+}
+
+ir::Coordinates sum(const ir::Coordinates& a, const ir::Coordinates& b) {
+  ir::Coordinates result{};
+  for (size_t i = 0; i < result.size(); ++i) result[i] = a[i] + b[i];
+  return result;
+}
+
+bool takes_part(const SharedAccess& access, int64_t thread) {
+  for (const Guard& guard : access.guards)
+    if (guard.value.of(thread) >= guard.limit) return false;
+  return true;
+}
+
+// Calls visit(thread, register, byte) for each register that the accesses move.
+template <class Visit>
+void each_register(const BufferLayout& memory, const Layout& layout, AccessKind kind, Visit&& visit) {
+  const TileAccess access = tile_access(memory, layout, kind);
+  for (int64_t thread = 0; thread < layout.threads(); ++thread)
+    for (size_t i = 0; i < access.accesses.size(); ++i) {
+      if (!takes_part(access.accesses[i], thread)) continue;
+      for (int64_t r = 0; r < access.width; ++r)
+        visit(thread, int64_t(i) * access.width + r,
+              access.accesses[i].address.of(thread) + r * memory.element_bytes);
+    }
+}
+
+// Passes over the banks, counted plainly: for each phase, the most different words that one bank is asked
+// for.
+int counted_passes(const WarpAccess& access) {
+  const int phases = access.bytes == 16 ? 4 : access.bytes == 8 ? 2 : 1;
+  int passes = 0;
+  for (int phase = 0; phase < phases; ++phase) {
+    std::map<int64_t, std::set<int64_t>> words;
+    for (int lane = phase * 32 / phases; lane < (phase + 1) * 32 / phases; ++lane)
+      if (access.address[size_t(lane)])
+        for (int64_t byte = 0; byte < access.bytes; ++byte) {
+          const int64_t word = (*access.address[size_t(lane)] + byte) / 4;
+          words[word % 32].insert(word);
+        }
+    size_t most = 0;
+    for (const auto& [bank, different] : words) most = std::max(most, different.size());
+    passes += int(most);
+  }
+  return passes;
+}
+
+BufferLayout placed(const Type& type, const Layout& from, const Layout& to) {
+  return place(type, {1, 0}, [&](const BufferLayout& candidate) {
+    std::vector<SharedAccess> all = tile_access(candidate, from, AccessKind::store).accesses;
+    for (SharedAccess& read : tile_access(candidate, to, AccessKind::load).accesses)
+      all.push_back(std::move(read));
+    return all;
+  });
+}
+
+}  // namespace
+
+TEST_CASE("any tile stored in one layout is loaded in another as it was") {
+  std::mt19937 random(11);
+  constexpr DType kTypes[] = {DType::i8, DType::bf16, DType::f32, DType::f64};
+  for (int i = 0; i < 300; ++i) {
+    const auto extent = [&] { return int64_t(1 + random() % (random() % 3 ? 24 : 130)); };
+    const Type type = tile(kTypes[random() % 4], {extent(), extent()});
+    const int64_t warps = int64_t(1) << random() % 3;
+    const auto layout = [&] { return blocked(type, int(random() % 2), int64_t(1) << random() % 4, warps); };
+    const Layout from = layout(), to = layout();
+    const BufferLayout memory = placed(type, from, to);
+    CAPTURE(i);
+    std::map<int64_t, ir::Coordinates> stored;  // by byte
+    each_register(memory, from, AccessKind::store, [&](int64_t thread, int64_t r, int64_t byte) {
+      REQUIRE((byte >= 0 && byte + memory.element_bytes <= memory.slot_bytes));
+      const ir::Coordinates at = sum(from.of_thread(thread), from.of_register(r));
+      const auto [found, fresh] = stored.emplace(byte, at);
+      REQUIRE((fresh || found->second == at));
+    });
+    REQUIRE(int64_t(stored.size()) >= type.count());
+    each_register(memory, to, AccessKind::load, [&](int64_t thread, int64_t r, int64_t byte) {
+      const ir::Coordinates at = sum(to.of_thread(thread), to.of_register(r));
+      if (at[0] < type.extents[0].value && at[1] < type.extents[1].value) REQUIRE(stored.at(byte) == at);
+    });
+  }
+}
+
+TEST_CASE("predicted bank conflicts are those that are counted") {
+  std::mt19937 random(3);
+  for (int i = 0; i < 2000; ++i) {
+    WarpAccess access{.bytes = int64_t(1) << random() % 5, .address = {}};
+    const int64_t step = access.bytes * int64_t(1 + random() % 40);
+    for (int64_t lane = 0; lane < 32; ++lane)
+      if (random() % 8)
+        access.address[size_t(lane)] = random() % 3 ? lane * step : access.bytes * int64_t(random() % 200);
+    CHECK(bank_passes(access).taken == counted_passes(access));
+  }
+}
+
+// What copies put into a buffer is found again by ldmatrix, lane by lane as the PTX manual draws the
+// fragments of mma.m16n8k16; and neither has a conflict.
+TEST_CASE("copies and fragments of 16-bit operands agree, without a bank conflict") {
+  for (const int64_t k_extent : {16, 32, 64, 128})
+    for (const int64_t outer_extent : {64, 128, 256})
+      for (const int k_axis : {0, 1})
+        for (const int fast : {0, 1})
+          for (const int64_t warps : {4, 8}) {
+            CAPTURE(k_extent);
+            CAPTURE(outer_extent);
+            CAPTURE(k_axis);
+            CAPTURE(fast);
+            const int outer = 1 - k_axis;
+            Type type = tile(DType::bf16, {0, 0});
+            type.extents[size_t(outer)].value = outer_extent;
+            type.extents[size_t(k_axis)].value = k_extent;
+            const Type result =
+                k_axis == 1 ? tile(DType::f32, {outer_extent, 128}) : tile(DType::f32, {128, outer_extent});
+            const Layout accumulator = ir::mma_accumulator(result, 2, warps / 2);
+            const auto reads = [&](const BufferLayout& memory) {
+              std::vector<SharedAccess> all;
+              const Fragments fragments(memory, k_axis, accumulator);
+              for (int64_t k = 0; k < k_extent; k += 16)
+                for (SharedAccess& load : fragments.loads(k)) all.push_back(std::move(load));
+              return all;
+            };
+            const BufferLayout memory = place(type, {fast}, [&](const BufferLayout& candidate) {
+              std::vector<SharedAccess> all = reads(candidate);
+              for (CopyTurn& turn : copy_turns(candidate, warps * 32)) all.push_back(std::move(turn.to));
+              return all;
+            });
+            std::map<int64_t, ir::Coordinates> held;  // by byte
+            for (const CopyTurn& turn : copy_turns(memory, warps * 32)) {
+              for (int64_t warp = 0; warp < warps; ++warp)
+                CHECK(bank_passes(turn.to.of_warp(warp)).conflicts() == 0);
+              for (int64_t thread = 0; thread < warps * 32; ++thread) {
+                if (!takes_part(turn.to, thread)) continue;
+                for (int64_t i = 0; i < 8; ++i) {
+                  ir::Coordinates at{};
+                  at[size_t(fast)] = turn.column.of(thread) + i;
+                  at[size_t(1 - fast)] = turn.row.of(thread);
+                  REQUIRE(held.emplace(turn.to.address.of(thread) + 2 * i, at).second);
+                }
+              }
+            }
+            REQUIRE(int64_t(held.size()) == k_extent * outer_extent);
+
+            const Fragments fragments(memory, k_axis, accumulator);
+            CHECK(fragments.transposed() == (fast != k_axis));
+            for (int64_t k = 0; k < k_extent; k += 16) {
+              const std::vector<SharedAccess> loads = fragments.loads(k);
+              for (size_t load = 0; load < loads.size(); ++load)
+                for (int64_t warp = 0; warp < warps; ++warp) {
+                  CHECK(bank_passes(loads[load].of_warp(warp)).conflicts() == 0);
+                  const int64_t first =
+                      thread_coordinate(accumulator, outer, /*warps_only=*/true).of(warp * 32);
+                  for (int64_t matrix = 0; matrix < loads[load].lanes / 8; ++matrix)
+                    for (int64_t lane = 0; lane < 32; ++lane)
+                      for (int64_t half = 0; half < 2; ++half) {
+                        const int64_t along = lane % 4 * 2 + half, across = lane / 4;
+                        const int64_t row = fragments.transposed() ? along : across;
+                        const int64_t column = fragments.transposed() ? across : along;
+                        const int64_t byte =
+                            loads[load].address.of(warp * 32 + matrix * 8 + row) + 2 * column;
+                        ir::Coordinates due{};
+                        // A: matrices of rows 0 and 8, then of K 8. B: of K 0 and 8, then of the next block.
+                        const int64_t block = k_axis == 1 ? int64_t(load) : int64_t(load) * 2 + matrix / 2;
+                        due[size_t(outer)] = first + block * accumulator.block(outer) +
+                                             (k_axis == 1 ? matrix % 2 * 8 : 0) + across;
+                        due[size_t(k_axis)] = k + (k_axis == 1 ? matrix / 2 : matrix % 2) * 8 + along;
+                        REQUIRE(held.at(byte) == due);
+                      }
+                }
+            }
+          }
+}
