@@ -33,7 +33,8 @@ class NaturalLayouts {
 };
 
 // Warps for a kernel whose schedule leaves them open: the tile of a dot is shared out in parts of 64 x 64,
-// other tiles in 32 elements a thread, or 16 where each may have an address of its own.
+// other tiles in 32 elements a thread, or 16 where each may have an address of its own, or fewer where so
+// many tiles live at once that 48 registers would not hold them.
 int64_t default_warps(const ir::Function& function);
 
 // CTAs on a multiprocessor to allot registers for: one where a dot's accumulator wants them all, else as many
