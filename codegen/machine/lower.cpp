@@ -257,9 +257,12 @@ void Lowering::reduce(const Op& op) {
   const bool crosses = std::any_of(layout.warps.begin(), layout.warps.end(),
                                    [&](const Layout::Bit& bit) { return bit.axis == axis; });
   if (crosses) {
-    // What threads leave there, and what they find.
+    // What threads leave there, and what they find. Many values take turns.
+    constexpr int64_t kMostBytes = 64 * 1024;
     const bool order_free = is_order_free(ir::ReduceKind(op.attribute(0)), op.operands[0]->type.element);
-    const int64_t values = 2 * values_crossing_warps(layout, axis, order_free) * layout.threads();
+    const int64_t once = 2 * layout.threads();
+    const int64_t room = kMostBytes / (once * size_bytes(op.operands[0]->type.element));
+    const int64_t values = once * std::min(values_crossing_warps(layout, axis, order_free), room);
     Type type = op.results[0]->type;
     type.rank = 1;
     type.extents = {{{.value = values}}};

@@ -8,6 +8,7 @@
 #include <bit>
 #include <functional>
 #include <limits>
+#include <span>
 
 #include "codegen/llvm/lane_ops.h"
 #include "codegen/machine/analysis.h"
@@ -81,7 +82,7 @@ class Reduction {
           warps.push_back(position(layout_.warps, next));
         for (; next >= 0 && position(layout_.lanes, next) >= 0; --next)
           lanes.push_back(position(layout_.lanes, next));
-        across_warps(warps, lanes);
+        in_turns([&](std::span<Entry> values) { across_warps(warps, lanes, values); });
         half >>= shift - next - 1;
       }
     }
@@ -153,9 +154,9 @@ class Reduction {
     for (const int lane : lanes) fold_lane(lane);
     if (warps.empty()) return;
     if (int(lanes.size()) == Layout::kLaneBits)
-      across_warps_by_lanes(warps);
+      in_turns([&](std::span<Entry> values) { across_warps_by_lanes(warps, values); });
     else
-      across_warps(warps, {});
+      in_turns([&](std::span<Entry> values) { across_warps(warps, {}, values); });
   }
 
   // Onto those at the first coordinate along the axis, neighbours first.
@@ -230,9 +231,16 @@ class Reduction {
     return {e_.shared_at(offset), 0};
   }
 
+  // All values, as many at a time as the buffer has room for.
+  void in_turns(const std::function<void(std::span<Entry>)>& exchange) {
+    const int64_t room = BufferLayout(op_->operands[1]).extents[0] / (2 * int64_t(e_.function.warps) * 32);
+    for (size_t first = 0; first < values_.size(); first += size_t(room))
+      exchange(std::span(values_).subspan(first, std::min(size_t(room), values_.size() - first)));
+  }
+
   // For kinds that are free of order, when every lane of a warp has the warp's outcome: lanes read those of
   // the other warps, and fold them among themselves.
-  void across_warps_by_lanes(const std::vector<int>& warps) {
+  void across_warps_by_lanes(const std::vector<int>& warps, std::span<Entry> values) {
     auto& b = e_.builder;
     Value* thread = e_.thread;  // as far as it tells apart warps that do not share a result
     for (size_t k = 0; k < warps.size(); ++k) {
@@ -243,24 +251,25 @@ class Reduction {
     }
     Value* zero = llvm::Constant::getNullValue(e_.element_type(type_));
     e_.barrier();
-    for (size_t i = 0; i < values_.size(); ++i)
-      store_packed(e_, shared_address(e_.thread, e_.i32(int64_t(i))), {values_[i].value}, type_, nullptr);
+    for (size_t i = 0; i < values.size(); ++i)
+      store_packed(e_, shared_address(e_.thread, e_.i32(int64_t(i))), {values[i].value}, type_, nullptr);
     e_.barrier();
-    for (size_t i = 0; i < values_.size(); ++i)
-      values_[i].value =
-          load_packed(e_, shared_address(thread, e_.i32(int64_t(i))), {zero}, type_, nullptr)[0];
-    for (size_t k = 0; k < warps.size(); ++k) fold_lane(int(k));
+    for (size_t i = 0; i < values.size(); ++i) {
+      Value* value = load_packed(e_, shared_address(thread, e_.i32(int64_t(i))), {zero}, type_, nullptr)[0];
+      for (size_t k = 0; k < warps.size(); ++k) value = combined(value, from_lane(value, 1 << k));
+      values[i].value = value;
+    }
   }
 
   // Each thread leaves its values in shared memory. The warps that differ in `warps` (highest bit first)
   // share the values among them: each folds its part over those warps, then over `lanes`, and gives the
   // outcome to the others.
-  void across_warps(const std::vector<int>& warps, const std::vector<int>& lanes) {
+  void across_warps(const std::vector<int>& warps, const std::vector<int>& lanes, std::span<Entry> values) {
     auto& b = e_.builder;
-    const int64_t count = int64_t(values_.size()), parts = int64_t(1) << warps.size();
+    const int64_t count = int64_t(values.size()), parts = int64_t(1) << warps.size();
     e_.barrier();
     for (int64_t i = 0; i < count; ++i)
-      store_packed(e_, shared_address(e_.thread, e_.i32(i)), {values_[size_t(i)].value}, type_, nullptr);
+      store_packed(e_, shared_address(e_.thread, e_.i32(i)), {values[size_t(i)].value}, type_, nullptr);
     e_.barrier();
     int64_t mask = 0;
     Value* part = e_.i32(0);  // this warp's number among those that differ in `warps`
@@ -294,7 +303,7 @@ class Reduction {
     }
     e_.barrier();
     for (int64_t i = 0; i < count; ++i)
-      values_[size_t(i)].value =
+      values[size_t(i)].value =
           load_packed(e_, shared_address(first, e_.i32(count + i)), {zero}, type_, nullptr)[0];
   }
 
