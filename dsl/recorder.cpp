@@ -209,6 +209,10 @@ const ir::Type& Recorder::limited(const ir::Type& type, Location use) const {
 // ---- Regions
 
 uint32_t Recorder::open(ir::Op* op, ir::Region* region) {
+  if (open_.size() > size_t(ir::kMaxRegionDepth))
+    fail(ErrorKind::trace, op->where,
+         "loops and branches nest more than {} deep here; fold their conditions into masks or one condition",
+         ir::kMaxRegionDepth);
   open_.push_back({.id = next_region_++, .op = op, .region = region});
   builder_.set_region(*region);
   return open_.back().id;

@@ -14,6 +14,8 @@ namespace {
 
 // Recomputing an expression of this cost for a second sink is cheaper than storing and reloading it.
 constexpr int kRecomputeCost = 4;
+// Ops on a path through one expression: evaluating it takes a few frames of the stack for each.
+constexpr int kDepthLimit = 400;
 constexpr int kCostLimit = 1 << 20;  // keeps sums over shared subexpressions from overflowing
 
 bool can_be_lazy(const Op* op) {
@@ -126,7 +128,7 @@ void Plan::measure(const Region& region) {
         argument->type.element == DType::i64 ? 4 : size_bytes(argument->type.element);
   for (const Op* op : region.ops) {
     for (const Region* inner : op->regions) measure(*inner);
-    int cost = own_cost(op), lane_bytes = own_lane_bytes(op);
+    int cost = own_cost(op), lane_bytes = own_lane_bytes(op), depth = 0;
     bool regular = op->results.size() == 1 && keeps_regular(op);
     if (can_be_lazy(op))
       for (const Value* operand : op->operands) {
@@ -134,11 +136,15 @@ void Plan::measure(const Region& region) {
         regular &= values_.at(operand).regular;
         cost = std::min(cost + values_.at(operand).cost, kCostLimit);
         lane_bytes = std::max(lane_bytes, values_.at(operand).lane_bytes);
+        depth = std::max(depth, values_.at(operand).depth + 1);
       }
+    const bool deep = depth >= kDepthLimit;
     for (const Value* result : op->results) {
       values_[result].cost = can_be_lazy(op) ? cost : 0;
       values_[result].lane_bytes = lane_bytes;
-      values_[result].regular = regular;
+      values_[result].regular = regular && !deep;
+      values_[result].deep = deep;
+      values_[result].depth = deep ? 0 : depth;
     }
   }
 }
@@ -195,6 +201,7 @@ bool Plan::crosses_write(const Op* load) const {
 
 bool Plan::worth_keeping(const Value* value) const {
   const ValuePlan& plan = of(value);
+  if (plan.deep) return true;
   // A load through regular addresses is one of whole vectors; through addresses from memory, lane by lane.
   if (plan.regular) return false;
   const Region* region = ir::home(value);

@@ -19,6 +19,8 @@ struct ValuePlan {
   int last_use = -1;                 // position, in its home region, of the last op that holds a sink
   int cost = 0;                      // rough instructions per lane of the whole expression
   bool regular = false;              // addresses or offsets that a base and a step along the lanes describe
+  int depth = 0;                     // ops on the longest path through the expression
+  bool deep = false;                 // as many as one expression may have: it is kept
   int lane_bytes = 1;                // of the widest arithmetic in it; i64 index arithmetic counts as 4
 };
 

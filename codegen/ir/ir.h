@@ -59,6 +59,9 @@ constexpr bool in_domain(Domain domain, DType type) {
 enum class ReduceKind : uint8_t { sum, product, max, min };
 const char* to_string(ReduceKind kind);
 
+// Regions within regions: each level is a few frames of whatever walks them.
+inline constexpr int kMaxRegionDepth = 200;
+
 struct Op;
 struct Region;
 

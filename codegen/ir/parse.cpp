@@ -18,7 +18,6 @@ namespace heddle::ir {
 
 namespace {
 
-constexpr int kMaxDepth = 200;                   // of regions: each level is a few frames of this program
 constexpr int64_t kMaxLanes = int64_t(1) << 31;  // of a tile
 
 bool parse_dtype(std::string_view text, DType& type) {
@@ -409,8 +408,8 @@ class Parser {
   }
 
   void inner_region(Op& parent) {
-    if (++depth_ > kMaxDepth)
-      Lexer::fail_at(lexer_.peek().line, fmt::format("regions nest more than {} deep", kMaxDepth));
+    if (++depth_ > kMaxRegionDepth)
+      Lexer::fail_at(lexer_.peek().line, fmt::format("regions nest more than {} deep", kMaxRegionDepth));
     lexer_.expect("{");
     Region* region = function_->new_region(&parent);
     const size_t outside = defined_.size();

@@ -300,4 +300,21 @@ TEST_CASE("tile_id and program_id together are refused") {
   CHECK(c == std::vector<float>(10, 1.0f));
 }
 
+TEST_CASE("a body of many thousand ops, each on the one before") {
+  const Kernel chain{"chain", [](View<const f32, 1> a, View<f32, 1> c) {
+                       auto [m] = tile_id<BM>(c);
+                       auto x = load<BM>(a, {m});
+                       Var y = x;
+                       for (int i = 0; i < 10000; ++i) y = y * x + x;
+                       store(c, {m}, y);
+                     }};
+  std::vector<float> in(10), expected(10), found(10);
+  for (size_t i = 0; i < in.size(); ++i) in[i] = 0.09f * float(i) - 0.4f;
+  const Schedule schedule{.dims = {BM = 16}};
+  Stream interpreter(Device::interpreter()), cpu(Device::cpu());
+  chain.with(schedule)(interpreter, TensorRef<const f32, 1>(in.data(), {10}), view_of(expected));
+  chain.with(schedule)(cpu, TensorRef<const f32, 1>(in.data(), {10}), view_of(found));
+  CHECK(found == expected);
+}
+
 }  // namespace heddle

@@ -66,6 +66,20 @@ const Kernel too_big{"too_big", [](View<i8, 1> c) {
   store(c, {m}, load<BM>(c, {m}) + 300);
 }};
 
+constexpr uint32_t kNested = __LINE__ + 8;
+int nesting = 0;
+const Kernel nested{"nested", [](View<f32, 1> c) {
+  auto [m] = tile_id<BM>(c);
+  Var x = zeros<f32, BM>();
+  auto nest = [&](auto& self, int depth) -> void {
+    if (depth == 0) x += 1;
+    else
+      when(c.extent(0) > depth, [&] { self(self, depth - 1); });
+  };
+  nest(nest, nesting);
+  store(c, {m}, x);
+}};
+
 constexpr uint32_t kAxis = __LINE__ + 2;
 const Kernel axis{"axis", [](View<f32, 2> c) {
   auto [m] = tile_id<BM>(c.extent(2));
@@ -209,6 +223,15 @@ TEST_CASE("an axis that the view or the grid lacks") {
         "stride(1): the view has rank 1, so its axes are 0 to 0");
   CHECK(complaint(grid_axis, {BM = 16}, ErrorKind::trace, kGrid) ==
         "program_id(3): a launch grid has the axes 0, 1 and 2");
+}
+
+TEST_CASE("branches that nest deeper than whatever walks them could follow") {
+  nesting = 200;
+  CHECK(trace(nested, Dims{BM = 16}) != nullptr);
+  for (const int depth : {201, 100000}) {
+    nesting = depth;
+    CHECK(mentions(complaint(nested, {BM = 16}, ErrorKind::trace, kNested), "nest more than 200 deep"));
+  }
 }
 
 TEST_CASE("dims that are unbound, unused, bound twice, too many or no extent") {
