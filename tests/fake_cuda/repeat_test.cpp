@@ -9,10 +9,14 @@ namespace {
 std::atomic<int> allocations{0};
 }
 
-// Of the library too, which finds the program's.
-void* operator new(size_t bytes) {
+// Of the library too, which finds the program's. All forms that the two operators delete may be asked to
+// undo: a sanitizer has forms of its own.
+void* operator new(size_t bytes, const std::nothrow_t&) noexcept {
   ++allocations;
-  if (void* memory = std::malloc(bytes)) return memory;
+  return std::malloc(bytes);
+}
+void* operator new(size_t bytes) {
+  if (void* memory = operator new(bytes, std::nothrow)) return memory;
   throw std::bad_alloc();
 }
 void operator delete(void* memory) noexcept {
