@@ -71,7 +71,7 @@ Stream::Stream(Device device, int threads, Location where) : device_(device), th
 Stream Stream::wrap(Device device, void* native, Location where) {
   if (device.kind() != Device::Kind::cuda)
     fail(ErrorKind::launch, where, "a stream of the driver belongs to a GPU, not to the device {}",
-         device.name());
+         device.name(where));
   return Stream(device, native);
 }
 
