@@ -26,8 +26,7 @@ void* allocate_on_gpu(Device device, int64_t bytes, Location where) {
   if (result == cuda::kOutOfMemory && api.memory_info(&free, &total) == cuda::kSuccess)
     fail(ErrorKind::launch, where,
          "{} has no memory for a buffer of {} bytes: {} of its {} bytes are free; free some, or take a "
-         "smaller "
-         "problem",
+         "smaller problem",
          info.name, bytes, free, total);
   const std::string doing = fmt::format("allocating {} bytes on {}", bytes, info.name);
   cuda::check(result, where, doing.c_str());

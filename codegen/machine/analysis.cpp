@@ -155,6 +155,16 @@ std::optional<Affine> affine(const ir::Function& function, const Value* value) {
   return affine_of(function, value, 0);
 }
 
+bool is_shape_op(ir::Opcode code) {
+  switch (code) {
+    case ir::Opcode::broadcast:
+    case ir::Opcode::expand:
+    case ir::Opcode::squeeze:
+    case ir::Opcode::transpose: return true;
+    default: return false;
+  }
+}
+
 bool is_order_free(ir::ReduceKind kind, DType type) {
   return kind == ir::ReduceKind::max || kind == ir::ReduceKind::min || !is_any_float(type);
 }

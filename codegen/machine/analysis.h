@@ -32,6 +32,9 @@ WideAccess wide_access(const ir::Function& function, const ir::Op& access);
 // Whether a view is known to have base and pitch at multiples of 16 bytes and unit stride along `axis`.
 bool is_wide_along(const ir::Function& function, const ir::Value* view, int axis);
 
+// Renames registers of its operand, and is made again wherever it is used.
+bool is_shape_op(ir::Opcode code);
+
 // Whether a reduction gives the same bits in whatever order it folds.
 bool is_order_free(ir::ReduceKind kind, DType type);
 

@@ -9,12 +9,9 @@
 
 namespace heddle::codegen {
 
-enum class AccessKind : uint8_t { load, store, ldmatrix, cp_async };
-
-// One instruction of one warp: the byte each lane starts at, if it takes part. Eight lanes of an ldmatrix
-// name the rows of one 8 x 8 matrix.
+// One instruction of one warp, a load, store, ldmatrix or cp.async, which cost alike: the byte each lane
+// starts at, if it takes part. Eight lanes of an ldmatrix name the rows of one 8 x 8 matrix.
 struct WarpAccess {
-  AccessKind kind = AccessKind::load;
   int64_t bytes = 4;  // a lane: 1, 2, 4, 8 or 16
   std::array<std::optional<int64_t>, 32> address;
 };

@@ -26,11 +26,6 @@ bool is_tile(const Value* value) {
          (value->type.kind == Type::Kind::data || value->type.kind == Type::Kind::pointer);
 }
 
-bool is_shape_op(Opcode code) {
-  return code == Opcode::broadcast || code == Opcode::expand || code == Opcode::squeeze ||
-         code == Opcode::transpose;
-}
-
 // The layout in which a shape op's operand must be, so that its result is in `layout` with no data moved.
 Layout operand_layout(const Op& op, const Layout& layout) {
   const Type& from = op.operands[0]->type;

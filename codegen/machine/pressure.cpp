@@ -4,6 +4,8 @@
 #include <map>
 #include <vector>
 
+#include "codegen/machine/analysis.h"
+
 namespace heddle::codegen {
 
 namespace {
@@ -14,15 +16,7 @@ using ir::Value;
 
 // Made again where they are used, or other names for registers of their operands.
 bool takes_no_registers(Opcode code) {
-  switch (code) {
-    case Opcode::constant:
-    case Opcode::arange:
-    case Opcode::broadcast:
-    case Opcode::expand:
-    case Opcode::squeeze:
-    case Opcode::transpose: return true;
-    default: return false;
-  }
+  return code == Opcode::constant || code == Opcode::arange || is_shape_op(code);
 }
 
 // All lanes of a thread are tested before the first result is there (codegen/nvptx/quotient.cpp).

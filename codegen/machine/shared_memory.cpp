@@ -49,7 +49,7 @@ BufferLayout::BufferLayout(const ir::Value* buffer)
 }
 
 WarpAccess SharedAccess::of_warp(int64_t warp) const {
-  WarpAccess access{.kind = kind, .bytes = bytes, .address = {}};
+  WarpAccess access{.bytes = bytes, .address = {}};
   for (int lane = 0; lane < lanes; ++lane) {
     const int64_t thread = warp * 32 + lane;
     if (std::all_of(guards.begin(), guards.end(),
@@ -71,8 +71,7 @@ TileAccess tile_access(const BufferLayout& memory, const Layout& layout, AccessK
   for (int axis = 0; axis < layout.rank; ++axis)
     start += thread_coordinate(layout, axis) * memory.stride[size_t(axis)];
   for (int64_t r = 0; r < layout.register_count(); r += result.width) {
-    SharedAccess access{.kind = kind,
-                        .bytes = result.width * memory.element_bytes,
+    SharedAccess access{.bytes = result.width * memory.element_bytes,
                         .address = {.linear = start, .swizzle = memory.swizzle},
                         .guards = {}};
     access.address.linear += register_bytes(memory, layout, r);
@@ -100,7 +99,7 @@ std::vector<CopyTurn> copy_turns(const BufferLayout& memory, int64_t threads) {
     const int64_t ahead = whole_rows ? 0 : first;
     CopyTurn turn{.row = {.terms = {{.ahead = ahead, .divisor = pieces}}},
                   .column = {.terms = {{.ahead = ahead, .modulus = pieces, .factor = piece}}},
-                  .to = {.kind = AccessKind::cp_async, .bytes = kPieceBytes, .address = {}, .guards = {}}};
+                  .to = {.bytes = kPieceBytes, .address = {}, .guards = {}}};
     if (whole_rows) turn.row += first / pieces;
     turn.to.address = {.linear = turn.row * memory.stride[size_t(1 - memory.fast)],
                        .swizzle = memory.swizzle};
@@ -132,8 +131,7 @@ std::vector<SharedAccess> Fragments::loads(int64_t k) const {
   const int64_t at_once = k_axis_ == 1 ? 1 : 2;
   std::vector<SharedAccess> loads;
   for (int64_t block = 0; block < blocks_; block += at_once) {
-    SharedAccess access{.kind = AccessKind::ldmatrix,
-                        .bytes = kPieceBytes,
+    SharedAccess access{.bytes = kPieceBytes,
                         .address = {.linear = lane_, .swizzle = memory_.swizzle},
                         .guards = {},
                         .lanes = block + at_once > blocks_ ? 16 : 32};
@@ -175,8 +173,7 @@ std::vector<ColumnLoad> column_loads(const BufferLayout& memory, int k_axis, con
     const int64_t at = accumulator.of_register(r)[size_t(outer)];
     if (loaded(at)) continue;
     ColumnLoad load{.at = at, .elements = at % width == 0 ? width : 1, .access = {}};
-    load.access = {.kind = AccessKind::load,
-                   .bytes = load.elements * memory.element_bytes,
+    load.access = {.bytes = load.elements * memory.element_bytes,
                    .address = {.linear = start, .swizzle = memory.swizzle},
                    .guards = {}};
     load.access.address.linear += at * outer_bytes;

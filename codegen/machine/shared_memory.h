@@ -52,7 +52,6 @@ struct Guard {
 
 // One instruction that all threads run.
 struct SharedAccess {
-  AccessKind kind = AccessKind::load;
   int64_t bytes = 4;  // that each lane names the start of
   SlotAddress address;
   std::vector<Guard> guards;
@@ -60,6 +59,8 @@ struct SharedAccess {
 
   WarpAccess of_warp(int64_t warp) const;
 };
+
+enum class AccessKind : uint8_t { load, store };
 
 // A tile's registers to or from a buffer: access i moves `width` registers, from i * width on.
 struct TileAccess {

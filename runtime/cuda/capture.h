@@ -7,8 +7,8 @@
 
 namespace heddle::runtime::cuda {
 
-// Throws Error (launch) if `stream` is being captured: "{what}; end the capture first, or ...". The device's
-// context is current.
+// Throws Error (launch) if `stream` is being captured: "{what}, but the stream is being captured into a
+// graph; do it before the capture begins, or after it ends". The device's context is current.
 void refuse_capture(StreamHandle stream, Location where, const char* what);
 
 // While one lives, this thread may allocate, load and free although other streams are being captured: calls
