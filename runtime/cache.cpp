@@ -72,17 +72,26 @@ struct Cache::State {
     readable = writable = false;
   }
 
-  EntryPointer read(const std::string& path, std::string_view key_text, bool& replaceable) {
+  // What stands in an entry's place: the entry, or why it must be made.
+  struct Reading {
+    EntryPointer entry;
+    bool replaceable;
+    std::string damage;  // of what may be replaced
+  };
+
+  Reading read(const std::string& path, std::string_view key_text) {
     Entry entry;
     std::string problem;
-    const CacheRead result = read_cache_file(path, key_text, entry, problem);
-    if (result == CacheRead::hit) return std::make_shared<const Entry>(std::move(entry));
-    if (result == CacheRead::damaged) log(LogLevel::info, "cache file {} is made again: {}", path, problem);
-    replaceable = result != CacheRead::unreadable;
-    if (!replaceable)
-      warn_once(fmt::format("cache file {} can't be read ({}), so its kernel is compiled again each time",
-                            path, problem));
-    return nullptr;
+    switch (read_cache_file(path, key_text, entry, problem)) {
+      case CacheRead::hit: return {std::make_shared<const Entry>(std::move(entry)), true, {}};
+      case CacheRead::absent: break;
+      case CacheRead::damaged: return {nullptr, true, problem};
+      case CacheRead::unreadable:
+        warn_once(fmt::format("cache file {} can't be read ({}), so its kernel is compiled again each time",
+                              path, problem));
+        return {nullptr, false, {}};
+    }
+    return {nullptr, true, {}};
   }
 
   void stop_writing(const std::string& problem) {
@@ -108,9 +117,9 @@ struct Cache::State {
     if (!readable) return {std::make_shared<const Entry>(make()), {}};
 
     const std::string path = cache_file_path(directory, kernel_name, key_of(key_text));
-    bool replaceable = true;
-    if (EntryPointer entry = read(path, key_text, replaceable)) return {entry, {Source::disk, path}};
-    if (!replaceable || !writable) return {std::make_shared<const Entry>(make()), {}};
+    Reading found = read(path, key_text);
+    if (found.entry) return {found.entry, {Source::disk, path}};
+    if (!found.replaceable || !writable) return {std::make_shared<const Entry>(make()), {}};
 
     std::string problem;
     if (!open_cache_directory(path.substr(0, path.rfind('/')), problem)) {
@@ -122,12 +131,13 @@ struct Cache::State {
     for (auto pause = kFirstPause; lock.try_acquire() == CacheLock::Attempt::busy && Clock::now() < limit;
          pause = std::min(pause * 2, kLongestPause)) {
       std::this_thread::sleep_for(pause);
-      if (EntryPointer entry = read(path, key_text, replaceable)) return {entry, {Source::disk, path}};
+      if (found = read(path, key_text); found.entry) return {found.entry, {Source::disk, path}};
     }
     // Whoever held the lock may have published between our reading and our locking.
-    if (EntryPointer entry = read(path, key_text, replaceable)) return {entry, {Source::disk, path}};
+    if (found = read(path, key_text); found.entry) return {found.entry, {Source::disk, path}};
+    if (!found.damage.empty()) log(LogLevel::info, "cache file {} is made again: {}", path, found.damage);
     auto entry = std::make_shared<const Entry>(make());
-    if (!replaceable) return {entry, {}};
+    if (!found.replaceable) return {entry, {}};
     return {entry, {Source::made, publish(path, key_text, *entry) ? path : std::string()}};
   }
 };

@@ -20,8 +20,9 @@
 namespace heddle::runtime {
 namespace {
 
-constexpr size_t kNameBytes = 48;          // of a kernel's name in a file's name, whose limit is 255
-constexpr time_t kLeftoverSeconds = 3600;  // no compile takes that long
+constexpr size_t kNameBytes = 48;              // of a kernel's name in a file's name, whose limit is 255
+constexpr time_t kLeftoverSeconds = 3600;      // no compile takes that long
+constexpr size_t kMostEntryBytes = 256 << 20;  // entries are some kilobytes, seldom megabytes
 
 std::string system_reason() {
   return std::generic_category().message(errno);
@@ -38,6 +39,19 @@ bool make_folders(const std::string& path) {
   if (::mkdir(path.c_str(), 0700) == 0 || errno == EEXIST) return true;
   if (errno != ENOENT || parent_of(path).empty()) return false;
   return make_folders(parent_of(path)) && (::mkdir(path.c_str(), 0700) == 0 || errno == EEXIST);
+}
+
+// Whether this user or root owns it and not everybody may write to it; else why not.
+bool is_trusted(const struct stat& status, std::string& problem) {
+  if (status.st_uid != ::geteuid() && status.st_uid != 0) {
+    problem = fmt::format("it belongs to user {}, who could plant code in it", status.st_uid);
+    return false;
+  }
+  if (status.st_mode & S_IWOTH) {
+    problem = "everybody may write to it and could plant code";
+    return false;
+  }
+  return true;
 }
 
 bool write_all(int fd, std::string_view bytes) {
@@ -111,15 +125,7 @@ bool open_cache_directory(const std::string& directory, std::string& problem) {
     problem = "it is no folder";
     return false;
   }
-  if (status.st_uid != ::geteuid() && status.st_uid != 0) {
-    problem = fmt::format("it belongs to user {}, who could plant code in it", status.st_uid);
-    return false;
-  }
-  if (status.st_mode & S_IWOTH) {
-    problem = "everybody may write to it and could plant code";
-    return false;
-  }
-  return true;
+  return is_trusted(status, problem);
 }
 
 std::string cache_file_path(const std::string& directory, std::string_view kernel_name, const Key& key) {
@@ -150,13 +156,15 @@ CacheRead read_cache_file(const std::string& path, std::string_view key_text, En
     problem = "it is no file";
     return CacheRead::damaged;
   }
-  std::string bytes;
-  try {
-    bytes.resize(status.st_size);
-  } catch (const std::exception&) {  // a foreign file of absurd size
-    problem = fmt::format("it is {} bytes long", status.st_size);
+  // The fan-out folder may be open to others even where the cache's own is not.
+  if (!is_trusted(status, problem)) return CacheRead::damaged;
+  // Before any memory is taken: a sparse file can be longer than all there is.
+  if (size_t(status.st_size) > kMostEntryBytes) {
+    problem =
+        fmt::format("it is {} bytes long, and entries have at most {}", status.st_size, kMostEntryBytes);
     return CacheRead::damaged;
   }
+  std::string bytes(size_t(status.st_size), '\0');
   size_t filled = 0;
   while (filled < bytes.size()) {
     const ssize_t got = ::read(file.get(), bytes.data() + filled, bytes.size() - filled);
@@ -174,6 +182,10 @@ CacheRead read_cache_file(const std::string& path, std::string_view key_text, En
 }
 
 bool publish_cache_file(const std::string& path, std::string_view bytes, std::string& problem) {
+  if (bytes.size() > kMostEntryBytes) {  // nobody would read it
+    problem = fmt::format("an entry has {} bytes, more than {}", bytes.size(), kMostEntryBytes);
+    return false;
+  }
   std::string temporary;
   FileDescriptor file = create_temporary(path, temporary);
   if (!file) {

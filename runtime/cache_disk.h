@@ -27,7 +27,8 @@ std::string cache_file_path(const std::string& directory, std::string_view kerne
 enum class CacheRead {
   hit,
   absent,
-  damaged,    // something is there that is not this key's entry: it may be replaced
+  damaged,    // something is there that is not this key's entry, or that others may have written: it may be
+              // replaced
   unreadable  // the system refused: nobody knows what is there, it must stay
 };
 CacheRead read_cache_file(const std::string& path, std::string_view key_text, Entry& entry,

@@ -158,6 +158,37 @@ TEST_CASE("whatever stands in an entry's place is a miss, and is replaced if it 
   CHECK_FALSE(fs::is_symlink(path));
 }
 
+TEST_CASE("a file longer than any entry is damage, and no memory is taken for it") {
+  const TemporaryFolder folder;
+  const fs::path path = folder.path() / "entry";
+  write_file(path, "");
+  fs::resize_file(path, uintmax_t(1) << 40);  // sparse
+  Entry entry;
+  std::string problem;
+  CHECK(read_cache_file(path.string(), "k", entry, problem) == CacheRead::damaged);
+  CHECK(problem == "it is 1099511627776 bytes long, and entries have at most 268435456");
+  CHECK(publish_cache_file(path.string(), encode_entry("k", {}), problem));
+  CHECK(read(path) == CacheRead::hit);
+  CHECK_FALSE(publish_cache_file(path.string(), std::string((256 << 20) + 1, 'x'), problem));
+  CHECK(problem == "an entry has 268435457 bytes, more than 268435456");
+  CHECK(read(path) == CacheRead::hit);
+}
+
+TEST_CASE("an entry that others may have written is damage, whatever it holds") {
+  const TemporaryFolder folder;
+  const fs::path path = folder.path() / "entry";
+  std::string problem;
+  REQUIRE(publish_cache_file(path.string(), encode_entry("k", {}), problem));
+  ::chmod(path.c_str(), 0666);
+  CHECK(read(path) == CacheRead::damaged);
+  REQUIRE(publish_cache_file(path.string(), encode_entry("k", {}), problem));
+  CHECK(read(path) == CacheRead::hit);
+  if (::geteuid() == 0) {  // only root can give a file away
+    REQUIRE(::chown(path.c_str(), 12345, 12345) == 0);
+    CHECK(read(path) == CacheRead::damaged);
+  }
+}
+
 TEST_CASE("a folder with something in it is not deleted") {
   const TemporaryFolder folder;
   const fs::path path = folder.path() / "entry";

@@ -74,6 +74,17 @@ TEST_CASE("a damaged entry is made again, silently, and is whole afterwards") {
   CHECK(log.messages().empty());
 }
 
+TEST_CASE("that an entry is made again is told once") {
+  const TemporaryFolder folder;
+  Cache cache(folder.path().string());
+  const std::string path = ask(cache, "k").path;
+  write_file(path, "x");
+  const LogCapture log(LogLevel::info);
+  CHECK(ask(cache, "k").source == Source::made);
+  REQUIRE(log.messages().size() == 1);
+  CHECK(log.messages()[0] == "cache file " + path + " is made again: it is no cache file");
+}
+
 TEST_CASE("a foreign file or folder in the fan-out's place costs a warning, not a result") {
   const TemporaryFolder folder;
   const LogCapture log;
