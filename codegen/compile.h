@@ -46,6 +46,11 @@ struct WorkCount {
 WorkCount count_work(const TracedKernel& kernel, const Schedule& schedule, ArgumentSlots arguments,
                      const int64_t grid[3], bool grid_set, const Machine& machine, Location where);
 
+// Throws Error (schedule), at the line that bound it where known, if a dim is smaller than an axis of which
+// one tile of it must hold all: a schedule may change a kernel's speed, never its results.
+void check_covered(const TracedKernel& kernel, const Schedule& schedule, ArgumentSlots arguments,
+                   Location where);
+
 // Refuses a schedule that can't be honoured, then applies it; the result is what targets compile, and its
 // printed text is the heart of the cache key. Throws Error (schedule).
 std::unique_ptr<ir::Function> lower(const TracedKernel& kernel, const Schedule& schedule, Target target,

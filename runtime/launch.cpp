@@ -11,6 +11,7 @@
 
 #include "codegen/compile.h"
 #include "codegen/ir/fail.h"
+#include "codegen/ir/intern.h"
 #include "runtime/arguments.h"
 #include "runtime/environment.h"
 #include "runtime/executable.h"
@@ -31,6 +32,13 @@ struct ThreadReport {
   std::shared_ptr<const Schedule> schedule;
 };
 thread_local ThreadReport thread_report;
+
+// A variant outlives the names in its caller's schedule, which may be reused for other dims.
+Schedule with_own_names(Schedule schedule) {
+  for (int i = 0; i < schedule.dims.count && i < Dims::kMax; ++i)
+    schedule.dims.bindings[i].name = intern(schedule.dims.bindings[i].name);
+  return schedule;
+}
 
 // What unbound dims are in a probe: any legal number serves.
 constexpr int64_t kProbeDim = 64;
@@ -162,7 +170,7 @@ struct KernelState {
         fresh->facts.assign(arguments.facts, arguments.facts + arguments.count);
         fresh->device = device;
         fresh->probe = schedule == nullptr;
-        if (schedule) fresh->schedule = std::make_shared<const Schedule>(*schedule);
+        if (schedule) fresh->schedule = std::make_shared<const Schedule>(with_own_names(*schedule));
         fresh->next = first.load();
         variant = fresh.release();
         first.store(variant, std::memory_order_release);
@@ -221,6 +229,7 @@ void launch(const KernelSource& source, KernelState*& state, const Schedule* sch
                               : variants.get_by_rule(source, packed, stream.device(), machine, where);
   if (mine.schedule != variant.schedule) mine.schedule = variant.schedule;
 
+  codegen::check_covered(*variant.traced, *variant.schedule, packed.view(), where);
   const int64_t axes[3] = {grid.x, grid.y, grid.z};
   const codegen::WorkCount work =
       codegen::count_work(*variant.traced, *variant.schedule, packed.view(), axes, grid.set, machine, where);

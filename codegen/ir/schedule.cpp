@@ -12,11 +12,11 @@ const DimBinding* Dims::find(const char* name) const {
 }
 
 bool operator==(const Dims& a, const Dims& b) {
-  if (a.count != b.count || a.count > Dims::kMax) return false;
-  for (int i = 0; i < a.count; ++i) {
-    // Mostly the same dims in the same order: found without reading the names.
-    const DimBinding* other =
-        a.bindings[i].name == b.bindings[i].name ? &b.bindings[i] : b.find(a.bindings[i].name);
+  if (a.count != b.count) return false;
+  for (int i = 0; i < a.count && i < Dims::kMax; ++i) {
+    // Mostly the same dims in the same order.
+    const bool in_place = std::strcmp(a.bindings[i].name, b.bindings[i].name) == 0;
+    const DimBinding* other = in_place ? &b.bindings[i] : b.find(a.bindings[i].name);
     if (!other || other->value != a.bindings[i].value) return false;
   }
   return true;

@@ -12,7 +12,7 @@ namespace heddle {
 
 // A dim bound to a number: what `BM = 128` yields.
 struct DimBinding {
-  const char* name = "";  // static storage, or interned by the parser
+  const char* name = "";  // a launch copies it; the caller's must live as long as this binding
   int64_t value = 0;
   Location where{};  // not compared
 };
@@ -29,7 +29,10 @@ struct Dims {
     for (const DimBinding& binding : list) add(binding);
   }
   constexpr void add(const DimBinding& binding) {
-    if (count < kMax) bindings[count] = binding;
+    if (count < kMax) {
+      bindings[count] = binding;
+      if (!binding.name) bindings[count].name = "";  // which no dim is called
+    }
     ++count;
   }
   HEDDLE_API const DimBinding* find(const char* name) const;        // null where absent

@@ -51,6 +51,12 @@ void refuse_fields_of_the_future(const ir::Function& function, const Schedule& s
   auto require = [&](bool is_default, const char* what) {
     require_default(is_default, function, where, what);
   };
+  auto require_gpu = [&](bool is_default, const char* field) {
+    if (!is_default)
+      refuse(function, where,
+             fmt::format("the schedule asks for {}, which is for GPUs alone; leave the field out on a CPU",
+                         field));
+  };
   require(schedule.work.kind != Work::Kind::split_k, "work=split_k");
   require(schedule.work.kind != Work::Kind::stream_k, "work=stream_k");
   require(!schedule.work.dynamic, "work=persistent{dynamic}");
@@ -60,8 +66,8 @@ void refuse_fields_of_the_future(const ir::Function& function, const Schedule& s
   require(schedule.warps.kind != Warps::Kind::warp_specialize, "warps=warp_specialize");
   require(schedule.loads.engine != Engine::tma, "loads through tma");
   if (target == Target::cpu) {
-    require(schedule.loads == standard.loads, "loads");
-    require(schedule.warps == standard.warps, "warps=uniform");
+    require_gpu(schedule.loads == standard.loads, "loads");
+    require_gpu(schedule.warps == standard.warps, "warps");
   } else {
     check_gpu_fields(function, schedule, where);
   }

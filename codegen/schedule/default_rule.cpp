@@ -109,10 +109,9 @@ class Rule {
   }
 
   void bind_cover(const DimSummary& dim) {
-    const DimRole& role = dim.role;
-    const int64_t extent = arguments_.slots[arguments_.first_slot[role.view->index] + 1 + role.axis];
-    set(dim, cover(extent), "one tile covers axis {} of argument {}, {} long", role.axis, role.view->index,
-        extent);
+    const LongestAxis longest = *longest_covered(dim, arguments_);
+    set(dim, cover(longest.extent), "one tile covers axis {} of argument {}, {} long", longest.axis.axis,
+        longest.axis.view->index, longest.extent);
   }
 
   // Formats the reason only where somebody asked for it: this runs at every launch.

@@ -60,4 +60,13 @@ std::optional<int64_t> evaluate_index(const ir::Function& function, const ir::Va
   return lane ? std::optional(int64_t(*lane)) : std::nullopt;
 }
 
+std::optional<LongestAxis> longest_covered(const DimSummary& dim, ArgumentSlots arguments) {
+  std::optional<LongestAxis> longest;
+  for (const CoveredAxis& covered : dim.covered) {
+    const int64_t extent = arguments.slots[arguments.first_slot[covered.view->index] + 1 + covered.axis];
+    if (!longest || extent > longest->extent) longest = {extent, covered};
+  }
+  return longest;
+}
+
 }  // namespace heddle::codegen

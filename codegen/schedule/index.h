@@ -1,9 +1,11 @@
-// Scalar i64 expressions over a launch's arguments, computed before the launch: extents of the work space.
+// What follows from a launch's arguments before the launch: scalar i64 expressions, as extents of the work
+// space are, and extents of views.
 #pragma once
 
 #include <optional>
 
 #include "codegen/compile.h"
+#include "codegen/schedule/summary.h"
 
 namespace heddle::codegen {
 
@@ -11,5 +13,12 @@ namespace heddle::codegen {
 // and strides through pure ops; nothing where it follows from anything else.
 std::optional<int64_t> evaluate_index(const ir::Function& function, const ir::Value* value,
                                       ArgumentSlots arguments);
+
+// The longest of the axes that one tile of `dim` must hold; nothing where it covers none.
+struct LongestAxis {
+  int64_t extent;
+  CoveredAxis axis;
+};
+std::optional<LongestAxis> longest_covered(const DimSummary& dim, ArgumentSlots arguments);
 
 }  // namespace heddle::codegen

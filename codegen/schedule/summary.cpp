@@ -1,6 +1,9 @@
 // KernelSummary: one walk over the kernel for each question.
 #include "codegen/schedule/summary.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "codegen/ir/intern.h"
 #include "codegen/schedule/lower.h"
 
@@ -19,13 +22,16 @@ bool is_zero(const ir::Value* value) {
 
 class Roles {
  public:
-  explicit Roles(const ir::Function& function) : roles_(function.dims.size()), covers_(function.dims.size()) {
+  explicit Roles(const ir::Function& function) : roles_(function.dims.size()), held_(function.dims.size()) {
     ir::walk(function.body, [&](const Op* op) { visit(*op); });
     // What every access has at offset 0 must be there as a whole, whatever else is done with it.
-    for (size_t dim = 0; dim < roles_.size(); ++dim)
-      if (covers_[dim].kind == DimRole::cover) roles_[dim] = covers_[dim];
+    for (size_t dim = 0; dim < roles_.size(); ++dim) {
+      if (held_[dim].walks) held_[dim].axes.clear();
+      if (!held_[dim].axes.empty()) roles_[dim] = {DimRole::cover, held_[dim].first};
+    }
   }
-  const DimRole& operator[](size_t dim) const { return roles_[dim]; }
+  const DimRole& role(size_t dim) const { return roles_[dim]; }
+  std::vector<CoveredAxis>& covered(size_t dim) { return held_[dim].axes; }
 
  private:
   // Stronger claims (later in Kind) win over weaker ones.
@@ -63,22 +69,34 @@ class Roles {
       const Extent& extent = tile.extents[i];
       if (extent.dim == Extent::kLiteral) continue;
       const int axis = leading + i;
-      DimRole& covers = covers_[size_t(extent.dim)];
-      if (!is_zero(op.operands[size_t(first_offset + axis)]))
+      if (is_zero(op.operands[size_t(first_offset + axis)]))
+        holds(extent, op, {view, axis});
+      else
         walks(extent);
-      else if (covers.kind == DimRole::unused)
-        covers = {DimRole::cover, &op, view, axis};
       claim(extent, {i + 1 == tile.rank ? DimRole::block_inner : DimRole::block_outer, &op});
     }
   }
 
-  // Some access of this dim starts elsewhere than at 0.
   void walks(const Extent& extent) {
-    if (extent.dim != Extent::kLiteral) covers_[size_t(extent.dim)] = {DimRole::block_inner};
+    if (extent.dim != Extent::kLiteral) held_[size_t(extent.dim)].walks = true;
   }
 
+  void holds(const Extent& extent, const Op& op, CoveredAxis axis) {
+    Held& held = held_[size_t(extent.dim)];
+    if (held.axes.empty()) held.first = &op;
+    const bool known = std::any_of(held.axes.begin(), held.axes.end(), [&](const CoveredAxis& other) {
+      return other.view == axis.view && other.axis == axis.axis;
+    });
+    if (!known) held.axes.push_back(axis);
+  }
+
+  struct Held {
+    bool walks = false;             // some access starts elsewhere than at 0, ...
+    std::vector<CoveredAxis> axes;  // ... and these start there
+    const Op* first = nullptr;
+  };
   std::vector<DimRole> roles_;
-  std::vector<DimRole> covers_;  // by dim: cover, or block_inner once that is out of the question
+  std::vector<Held> held_;  // by dim, as roles_
 };
 
 std::vector<const ir::Value*> walked_extents(const ir::Function& function, int dim) {
@@ -104,10 +122,11 @@ KernelSummary summarise(const ir::Function& function) {
   ir::walk(function.body, [&](const Op* op) {
     if (op->code == Opcode::program_id && !summary.program_id) summary.program_id = op;
   });
-  const Roles roles(function);
+  Roles roles(function);
   for (size_t dim = 0; dim < function.dims.size(); ++dim)
     summary.dims.push_back({.name = intern(function.dims[dim].name),
-                            .role = roles[dim],
+                            .role = roles.role(dim),
+                            .covered = std::move(roles.covered(dim)),
                             .walked = walked_extents(function, int(dim))});
   return summary;
 }

@@ -11,14 +11,19 @@ namespace heddle::codegen {
 // What a kernel does with one dim: later kinds win over earlier ones.
 struct DimRole {
   enum Kind { unused, block_inner, block_outer, cover, dot_m, dot_n, dot_k } kind = unused;
-  const ir::Op* where = nullptr;    // the op that decided
-  const ir::Value* view = nullptr;  // cover: the view ...
-  int axis = 0;                     // ... and the axis of it that one tile must hold
+  const ir::Op* where = nullptr;  // the op that decided
+};
+
+// An axis of a view that a tile starts at 0 of: one tile must hold all of it.
+struct CoveredAxis {
+  const ir::Value* view;
+  int axis;
 };
 
 struct DimSummary {
   const char* name;  // interned
   DimRole role;
+  std::vector<CoveredAxis> covered;  // where its role is cover, else empty
   // The extents that the dim walks along, an axis of the work space or a loop in steps of it; the first that
   // a launch can evaluate counts.
   std::vector<const ir::Value*> walked;

@@ -132,8 +132,10 @@ TEST_CASE("what can't be honoured is refused by name") {
         std::string::npos);
   CHECK(refusal(*plane, {.order = serpentine{}}).find("order=serpentine") != std::string::npos);
   CHECK(refusal(*plane, {.order = hilbert{}}).find("order=hilbert") != std::string::npos);
-  CHECK(refusal(*plane, {.loads = {.stages = 3}}).find("loads") != std::string::npos);
-  CHECK(refusal(*plane, {.warps = uniform{.warps = 4}}).find("warps=uniform") != std::string::npos);
+  CHECK(refusal(*plane, {.loads = {.stages = 3}}).find("loads, which is for GPUs alone") !=
+        std::string::npos);
+  CHECK(refusal(*plane, {.warps = uniform{.warps = 4}}).find("warps, which is for GPUs alone") !=
+        std::string::npos);
   CHECK(refusal(*plane, {.warps = warp_specialize{}}).find("warps=warp_specialize") != std::string::npos);
   CHECK(refusal(*plane, {.cluster = {.m = 2}}).find("cluster") != std::string::npos);
   CHECK(refusal(*plane, {.epilogue = {.subtile = 32}}).find("epilogue") != std::string::npos);
