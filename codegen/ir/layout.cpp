@@ -131,6 +131,17 @@ int64_t Layout::vector(int axis) const {
   return count;
 }
 
+int64_t run_of_lanes(const Layout& layout, int axis, int64_t vector) {
+  const auto held = [&](int64_t distance) {
+    return std::any_of(layout.lanes.begin(), layout.lanes.end(), [&](const Bit& bit) {
+      return bit.axis == axis && int64_t(1) << bit.shift == distance;
+    });
+  };
+  int64_t run = vector;
+  while (held(run)) run *= 2;
+  return run;
+}
+
 Layout collapsed(const Layout& layout, int axis) {
   Layout result = layout;
   std::erase_if(result.registers, [&](const Bit& bit) { return bit.axis == axis; });

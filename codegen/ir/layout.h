@@ -50,6 +50,9 @@ struct Layout {
   int64_t vector(int axis) const;
 };
 
+// Neighbouring elements along `axis` that lanes of one warp hold, `vector` neighbours each.
+int64_t run_of_lanes(const Layout& layout, int axis, int64_t vector);
+
 // `layout` without `axis`'s bits: of what is constant along the axis (a reduction's result, an operand about
 // to be broadcast).
 Layout collapsed(const Layout& layout, int axis);

@@ -50,6 +50,7 @@ Lowering::Scope::Scope(Lowering& lowering, Op& owner, const Region& from)
       lowering_(lowering),
       outer_(lowering.build_.region()),
       mark_(lowering.made_.size()),
+      live_bytes_(lowering.live_bytes_),
       reads_(lowering.reads_pending_),
       writes_(lowering.writes_pending_) {
   lowering.build_.set_region(region);
@@ -66,6 +67,7 @@ Lowering::Scope::~Scope() {
     lowering_.tiles_[lowering_.made_.back()].pop_back();
     lowering_.made_.pop_back();
   }
+  lowering_.live_bytes_ = live_bytes_;
   lowering_.reads_pending_ |= reads_;
   lowering_.writes_pending_ |= writes_;
 }
@@ -134,18 +136,19 @@ class Ring {
 
   // Before the loop: buffers, and the first stages on their way.
   void begin() {
-    const int64_t before = l_.fixed_bytes_;
+    before_ = l_.live_bytes_;
     for (Stage& stage : copies_) stage.buffer = l_.make_buffer(*stage.dot, stage.index, stage.copy.fast);
-    const int64_t bytes = l_.fixed_bytes_ - before;  // of one stage
-    const int64_t room = (l_.target_.shared_bytes - before - l_.staging_bytes_) / bytes;
+    const int64_t bytes = l_.live_bytes_ - before_;  // of one stage
+    const int64_t room = (l_.target_.shared_bytes - before_ - l_.staging_bytes_) / bytes;
     stages_ =
         l_.schedule_.loads.stages ? l_.schedule_.loads.stages : std::clamp<int64_t>(room, 1, kDefaultStages);
-    l_.fixed_bytes_ = before;
+    l_.live_bytes_ = before_;
     for (Stage& stage : copies_) {
-      stage.buffer->definition->attributes[0].value = l_.fixed_bytes_;
+      stage.buffer->definition->attributes[0].value = l_.live_bytes_;
       stage.buffer->definition->attributes[1].value = stages_;
-      l_.fixed_bytes_ += BufferLayout(stage.buffer).slot_bytes * stages_;
+      l_.live_bytes_ += BufferLayout(stage.buffer).slot_bytes * stages_;
     }
+    l_.most_bytes_ = std::max(l_.most_bytes_, l_.live_bytes_);
     l_.barrier();  // whoever read these buffers last is done
     Value* index = l_.scalar(loop_.operands[0]);
     for (int64_t stage = 0; stage + 1 < stages_; ++stage) {
@@ -178,6 +181,7 @@ class Ring {
   void end() {
     l_.build_.emit(Opcode::wait_copies, {}, {{.value = 0}});
     for (const Stage& stage : copies_) l_.copied_.erase(stage.copy.load);
+    l_.live_bytes_ = before_;
   }
 
  private:
@@ -243,6 +247,7 @@ class Ring {
   const Region& region_;
   std::vector<Stage> copies_;
   int64_t stages_ = 0;
+  int64_t before_ = 0;  // bytes of shared memory that lived when the ring began
 };
 
 void Lowering::for_loop(const Op& op) {

@@ -67,8 +67,7 @@ std::unique_ptr<ir::Function> Lowering::run() {
     for (const Value* operand : op->operands) users_[operand].push_back(op);
   });
   ops(from_.body);
-  for (Op* buffer : staging_) buffer->attributes[0].value = fixed_bytes_;
-  out_->shared_bytes = fixed_bytes_ + staging_bytes_;
+  out_->shared_bytes = most_bytes_;
   if (out_->shared_bytes > target_.shared_bytes)
     fail(ErrorKind::schedule, where_,
          "kernel '{}' needs {} bytes of shared memory in a CTA, and the device has {}; take smaller dims or "
@@ -127,6 +126,19 @@ Value* Lowering::recompute(const Op& op, const Layout& layout) {
   return fresh->result();
 }
 
+// Where a tile lies on its way from one layout to another.
+BufferLayout Lowering::place_to_move(const Type& type, const Layout& from, const Layout& to) const {
+  std::vector<int> axes;  // the reader's favourite first
+  for (int axis = to.rank; axis-- > 0;) axes.push_back(axis);
+  std::stable_sort(axes.begin(), axes.end(), [&](int a, int b) { return to.vector(a) > to.vector(b); });
+  return place(type, axes, [&](const BufferLayout& candidate) {
+    std::vector<SharedAccess> all = tile_access(candidate, from, AccessKind::store).accesses;
+    for (SharedAccess& read : tile_access(candidate, to, AccessKind::load).accesses)
+      all.push_back(std::move(read));
+    return all;
+  });
+}
+
 // Through shared memory.
 Value* Lowering::move(Value* value, const Layout& layout) {
   if (value->type.kind == Type::Kind::pointer)
@@ -134,17 +146,7 @@ Value* Lowering::move(Value* value, const Layout& layout) {
         ErrorKind::unsupported, build_.where,
         "kernel '{}': a tile of pointers would have to change threads here; add the offsets where it is used",
         from_.name);
-  const Layout& from = layout_of(value);
-  std::vector<int> axes;  // the reader's favourite first
-  for (int axis = layout.rank; axis-- > 0;) axes.push_back(axis);
-  std::stable_sort(axes.begin(), axes.end(),
-                   [&](int a, int b) { return layout.vector(a) > layout.vector(b); });
-  const BufferLayout memory = place(value->type, axes, [&](const BufferLayout& candidate) {
-    std::vector<SharedAccess> all = tile_access(candidate, from, AccessKind::store).accesses;
-    for (SharedAccess& read : tile_access(candidate, layout, AccessKind::load).accesses)
-      all.push_back(std::move(read));
-    return all;
-  });
+  const BufferLayout memory = place_to_move(value->type, layout_of(value), layout);
   Value* buffer = shared(memory, value->type, /*staging=*/true);
   Value* slot = build_.index(0);
   barrier();
@@ -158,7 +160,7 @@ Value* Lowering::shared(const BufferLayout& memory, const Type& tile, bool stagi
   Type type = tile.with_kind(Type::Kind::shared).with_layout(-1);
   for (int axis = 0; axis < type.rank; ++axis) type.extents[size_t(axis)].dim = ir::Extent::kLiteral;
   Op* op = build_.emit(Opcode::shared_buffer, {},
-                       {{.value = staging ? 0 : fixed_bytes_},
+                       {{.value = live_bytes_},
                         {.value = 1},
                         {.value = memory.pitch},
                         {.value = memory.fast},
@@ -166,12 +168,11 @@ Value* Lowering::shared(const BufferLayout& memory, const Type& tile, bool stagi
                         {.value = memory.swizzle.to},
                         {.value = memory.swizzle.from}},
                        {type});
-  if (staging) {
-    staging_.push_back(op);
+  most_bytes_ = std::max(most_bytes_, live_bytes_ + memory.slot_bytes);
+  if (staging)
     staging_bytes_ = std::max(staging_bytes_, memory.slot_bytes);
-  } else {
-    fixed_bytes_ += memory.slot_bytes;
-  }
+  else
+    live_bytes_ += memory.slot_bytes;
   return op->result();
 }
 
@@ -226,13 +227,23 @@ void Lowering::plain(const Op& op, const Layout* layout) {
   bind(op.results[0], build_.emit(op.code, std::move(operands), op.attributes, {type})->result());
 }
 
+// A coalesced layout, where what it takes of shared memory keeps no CTA off the multiprocessor.
+Layout Lowering::layout_to_store(const Op& store) {
+  const Layout natural = natural_.of_stored(store);
+  const auto coalesced = natural_.coalesced(store);
+  if (!coalesced) return natural;
+  const int64_t bytes = place_to_move(store.operands[1]->type, natural, *coalesced).slot_bytes;
+  const bool fits = live_bytes_ + bytes <= std::max(most_bytes_, target_.shared_bytes / out_->ctas);
+  return fits ? *coalesced : natural;
+}
+
 void Lowering::memory(const Op& op) {
   const bool is_load = !op.results.empty();
   if (is_load && (copied_.count(&op) || issue_copy(op))) return;
   order_memory(!is_load);
   const Value* data = is_load ? op.results[0] : op.operands[1];
   std::optional<Layout> layout;
-  if (is_tile(data)) layout = is_load ? natural_.or_blocked(data) : natural_.of_stored(op);
+  if (is_tile(data)) layout = is_load ? natural_.or_blocked(data) : layout_to_store(op);
   std::vector<Value*> operands;
   for (const Value* operand : op.operands)
     operands.push_back(is_tile(operand) ? tile(operand, *layout) : scalar(operand));

@@ -40,6 +40,7 @@ class Lowering {
   ir::Value* tile(const ir::Value* old, const ir::Layout& layout);
   ir::Value* recompute(const ir::Op& op, const ir::Layout& layout);
   ir::Value* move(ir::Value* value, const ir::Layout& layout);
+  BufferLayout place_to_move(const ir::Type& type, const ir::Layout& from, const ir::Layout& to) const;
   void bind(const ir::Value* old, ir::Value* fresh);
 
   int16_t number(const ir::Layout& layout);
@@ -60,8 +61,10 @@ class Lowering {
   std::vector<ir::Value*> states(const std::vector<ir::Value*>& old, size_t skip, const ir::Op& op);
   std::vector<ir::Type> state_types(const ir::Op& op);
 
+  ir::Layout layout_to_store(const ir::Op& store);
+
   // Where one region of the old function is lowered into one of the new. What was made in it is dropped
-  // after.
+  // after, and so are its buffers in shared memory.
   class Scope {
    public:
     Scope(Lowering& lowering, ir::Op& owner, const ir::Region& from);
@@ -72,6 +75,7 @@ class Lowering {
     Lowering& lowering_;
     ir::Region& outer_;
     const size_t mark_;
+    const int64_t live_bytes_;
     const bool reads_, writes_;
   };
 
@@ -86,8 +90,8 @@ class Lowering {
   void copy(const Copy& copy, ir::Value* buffer, ir::Value* slot);
   bool issue_copy(const ir::Op& load);
 
-  // Memory of the CTA. Buffers that live at once lie apart; `staging` is one area for what is stored and read
-  // back at once.
+  // Memory of the CTA: a stack. A buffer lives as long as the region that made it, a staging buffer until it
+  // has been stored and read back. Whoever writes first waits at a barrier for those who read what lay there.
   ir::Value* shared(const BufferLayout& memory, const ir::Type& type, bool staging);
   void barrier();
   // Keeps program order between what different threads read and write in global memory.
@@ -105,9 +109,10 @@ class Lowering {
   std::unordered_map<const ir::Value*, std::vector<ir::Value*>> tiles_;
   std::vector<const ir::Value*> made_;  // keys of tiles_, in order, so that a region's can be dropped
   std::unordered_map<const ir::Value*, std::vector<const ir::Op*>> users_;
-  std::unordered_map<const ir::Op*, Operand> copied_;  // by load: copies that were issued
-  std::vector<ir::Op*> staging_;                       // shared_buffer ops whose offset is the staging area's
-  int64_t fixed_bytes_ = 0, staging_bytes_ = 0;
+  std::unordered_map<const ir::Op*, Operand> copied_;    // by load: copies that were issued
+  int64_t live_bytes_ = 0;                               // of shared memory, here
+  int64_t most_bytes_ = 0;                               // anywhere so far
+  int64_t staging_bytes_ = 0;                            // of the largest staging buffer so far
   bool reads_pending_ = false, writes_pending_ = false;  // in global memory since the last barrier
 };
 

@@ -104,6 +104,26 @@ Layout NaturalLayouts::of_stored(const Op& store) {
   return ir::blocked(value->type, wide.axis, wide.elements, warps_);
 }
 
+std::optional<Layout> NaturalLayouts::coalesced(const Op& store) {
+  // What the caches move to and from memory as one (CUDA C++ Best Practices Guide, "Coalesced Access to
+  // Global Memory").
+  constexpr int64_t kSectorBytes = 32;
+  const ir::Type& type = store.operands[1]->type;
+  const WideAccess wide = wide_access(function_, store);
+  // Addresses and masks can be made again in any layout, unless they come from data.
+  for (size_t i = 0; store.code == Opcode::store && i < store.operands.size(); ++i)
+    if (i != 1 && of(store.operands[i])) return {};
+  if (wide.elements == 1 || type.count() < warps_ * 32 * wide.elements) return {};
+  const Layout natural = of_stored(store), other = ir::blocked(type, wide.axis, wide.elements, warps_);
+  const auto width = [&](const Layout& layout) { return std::min(wide.elements, layout.vector(wide.axis)); };
+  const auto bytes = [&](const Layout& layout) {
+    return ir::run_of_lanes(layout, wide.axis, width(layout)) * size_bytes(type.element);
+  };
+  if (bytes(natural) >= kSectorBytes || bytes(other) < kSectorBytes) return {};
+  if (other.register_count() / width(other) >= natural.register_count() / width(natural)) return {};
+  return other;
+}
+
 std::optional<Layout> NaturalLayouts::of_state(const Op& op, size_t index) {
   if (!open_.insert(&op).second) return {};
   std::optional<Layout> layout;

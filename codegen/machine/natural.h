@@ -19,6 +19,9 @@ class NaturalLayouts {
   ir::Layout or_blocked(const ir::Value* tile);
   // Of what `store` or `store_view` writes.
   ir::Layout of_stored(const ir::Op& store);
+  // The layout it is worth moving that into first: where of_stored() would write parts of sectors, and the
+  // other whole ones, with fewer stores. Nothing elsewhere.
+  std::optional<ir::Layout> coalesced(const ir::Op& store);
   ir::Layout accumulator(const ir::Op& dot) const;
 
  private:

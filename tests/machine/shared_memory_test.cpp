@@ -87,7 +87,14 @@ TEST_CASE("any tile stored in one layout is loaded in another as it was") {
     const auto extent = [&] { return int64_t(1 + random() % (random() % 3 ? 24 : 130)); };
     const Type type = tile(kTypes[random() % 4], {extent(), extent()});
     const int64_t warps = int64_t(1) << random() % 3;
-    const auto layout = [&] { return blocked(type, int(random() % 2), int64_t(1) << random() % 4, warps); };
+    const auto layout = [&] {
+      const int64_t warps_m = random() % 2 ? warps : 1;
+      switch (random() % 4) {
+        case 0: return ir::mma_accumulator(type, warps_m, warps / warps_m);
+        case 1: return ir::fma_accumulator(type, warps_m, warps / warps_m);
+        default: return blocked(type, int(random() % 2), int64_t(1) << random() % 4, warps);
+      }
+    };
     const Layout from = layout(), to = layout();
     const BufferLayout memory = placed(type, from, to);
     CAPTURE(i);
@@ -104,6 +111,27 @@ TEST_CASE("any tile stored in one layout is loaded in another as it was") {
       if (at[0] < type.extents[0].value && at[1] < type.extents[1].value) REQUIRE(stored.at(byte) == at);
     });
   }
+}
+
+// On the way from the tensor cores to global memory.
+TEST_CASE("accumulators cross shared memory to rows without a bank conflict") {
+  for (const DType element : {DType::bf16, DType::f16})
+    for (const int64_t rows : {64, 128, 256})
+      for (const int64_t columns : {64, 128, 256}) {
+        CAPTURE(rows);
+        CAPTURE(columns);
+        const Type type = tile(element, {rows, columns});
+        const Layout from = ir::mma_accumulator(type, 2, 2), to = blocked(type, 1, 8, 4);
+        const BufferLayout memory = placed(type, from, to);
+        CHECK(memory.slot_bytes == 2 * rows * columns);
+        for (const auto& [layout, kind, bytes] :
+             {std::tuple(from, AccessKind::store, 4), std::tuple(to, AccessKind::load, 16)})
+          for (const SharedAccess& access : tile_access(memory, layout, kind).accesses) {
+            CHECK(access.bytes == bytes);
+            for (int64_t warp = 0; warp < 4; ++warp)
+              CHECK(bank_passes(access.of_warp(warp)).conflicts() == 0);
+          }
+      }
 }
 
 TEST_CASE("predicted bank conflicts are those that are counted") {

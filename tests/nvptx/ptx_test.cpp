@@ -91,6 +91,37 @@ TEST_CASE("a product of 16-bit matrices uses the tensor cores and a ring of copi
   CHECK(odd.ptx.find("cp.async.cg") == std::string::npos);
 }
 
+TEST_CASE("products of the tensor cores leave in whole sectors, through the memory of their ring") {
+  const Schedule schedule{.dims = {BM = 128, BN = 128, BK = 32}};
+  const auto store_of = [](const Outcome& outcome) {
+    return outcome.machine.substr(outcome.machine.find("wait_copies {pending = 0}"));
+  };
+  for (const runtime::ArgumentFacts c : {kAligned, kTransposed}) {
+    const Outcome outcome = compiles(matrix_product<bf16>.source(), schedule, {kAligned, kAligned, c});
+    CHECK(outcome.machine.find("shared 65536 {") != std::string::npos);  // the ring's four stages
+    CHECK(store_of(outcome).find("load_shared") != std::string::npos);
+    CHECK(outcome.ptx.find("st.global.v4.b32") != std::string::npos);
+  }
+  // Nothing to gain: two elements are not known to be aligned; what fma leaves fills sectors as it is.
+  for (const auto& [source, c] :
+       {std::pair(matrix_product<bf16>.source(), kOdd), std::pair(matrix_product<f32>.source(), kAligned)}) {
+    const Outcome outcome = compiles(source, {.dims = {BM = 64, BN = 64, BK = 16}}, {kAligned, kAligned, c});
+    CHECK(store_of(outcome).find("load_shared") == std::string::npos);
+  }
+}
+
+TEST_CASE("a tile whose rows are loaded and whose columns are stored turns round in shared memory") {
+  const Kernel turned{"turned", [](View<const f32, 2> in, View<f32, 2> out) {
+                        auto [m, n] = tile_id<BM, BN>(in);
+                        store(out, {m, n}, load<BM, BN>(in, {m, n}));
+                      }};
+  const Schedule schedule{.dims = {BM = 64, BN = 64}, .warps = uniform{.ctas_per_sm = 4}};
+  CHECK(compiles(turned.source(), schedule, {kAligned, kTransposed}).machine.find("load_shared") !=
+        std::string::npos);
+  CHECK(compiles(turned.source(), schedule, {kAligned, kAligned}).machine.find("load_shared") ==
+        std::string::npos);
+}
+
 TEST_CASE("a product of f32 matrices is a chain of fma") {
   const Outcome outcome = compiles(matrix_product<f32>.source(), {.dims = {BM = 64, BN = 64, BK = 16}},
                                    {kAligned, kAligned, kAligned});
