@@ -2,7 +2,9 @@
 // apart.
 #include "codegen/schedule/json.h"
 
+#include <algorithm>
 #include <initializer_list>
+#include <iterator>
 #include <string>
 
 #include "codegen/ir/fail.h"
@@ -13,6 +15,9 @@ namespace heddle::codegen {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+constexpr const char* kFields[] = {"dims",    "work",     "order",   "loads", "warps",
+                                   "cluster", "epilogue", "swap_ab", "pdl",   "numerics"};
 
 template <class E>
 struct Word {
@@ -90,7 +95,7 @@ class Reader {
   Reader(std::string where, const Json& document) : where_(std::move(where)), document_(document) {
     if (!document.is_object())
       fail(ErrorKind::parse, {}, "schedule: {} is {}, but a group of named fields is expected", where_,
-           document.dump());
+           json_text(document));
   }
 
   void number(const char* name, int64_t& value, int64_t) {
@@ -100,7 +105,7 @@ class Reader {
         (field->is_number_unsigned() && field->get<uint64_t>() > uint64_t(INT64_MAX)) ||
         field->get<int64_t>() < 0)
       fail(ErrorKind::parse, {}, "schedule: {}.{} is {}, but a whole number of at least 0 is expected",
-           where_, name, field->dump());
+           where_, name, json_text(*field));
     value = field->get<int64_t>();
   }
   void flag(const char* name, bool& value, bool) {
@@ -108,7 +113,7 @@ class Reader {
     if (!field) return;
     if (!field->is_boolean())
       fail(ErrorKind::parse, {}, "schedule: {}.{} is {}, but true or false is expected", where_, name,
-           field->dump());
+           json_text(*field));
     value = field->get<bool>();
   }
   template <class E, size_t N>
@@ -117,7 +122,7 @@ class Reader {
     if (!field) return;
     if (!field->is_string())
       fail(ErrorKind::parse, {}, "schedule: {}.{} is {}, but a word is expected", where_, name,
-           field->dump());
+           json_text(*field));
     value = word_value(words, where_ + "." + name, field->get<std::string>());
   }
   void finish() {
@@ -232,7 +237,7 @@ std::pair<std::string, Json> read_choice(const std::string& field, const Json& d
   if (!document.is_object() || document.size() != 1)
     fail(ErrorKind::parse, {},
          "schedule: {} is {}, but one choice is expected, such as \"name\" or {{\"name\": {{...}}}}", field,
-         document.dump());
+         json_text(document));
   const auto item = document.items().begin();
   Json fields = item.value();
   if (!fields.is_object()) fields = Json::object({{lone_field(item.key()), fields}});
@@ -242,11 +247,15 @@ std::pair<std::string, Json> read_choice(const std::string& field, const Json& d
 void read_dims(const Json& document, Dims& dims) {
   if (!document.is_object())
     fail(ErrorKind::parse, {}, "schedule: dims is {}, but a group of names and numbers is expected",
-         document.dump());
+         json_text(document));
   for (const auto& [name, value] : document.items()) {
+    if (!is_dim_name(name))
+      fail(ErrorKind::parse, {}, "schedule: {} can't be a dim's name: letters, digits and _ can",
+           json_text(name));
     if (!value.is_number_integer() || value.get<int64_t>() <= 0 || value.get<int64_t>() > INT32_MAX)
       fail(ErrorKind::parse, {},
-           "schedule: dim {} is {}, but a whole number from 1 to 2147483647 is expected", name, value.dump());
+           "schedule: dim {} is {}, but a whole number from 1 to 2147483647 is expected", name,
+           json_text(value));
     dims.add({.name = intern(name), .value = value.get<int64_t>()});
   }
   if (dims.count > Dims::kMax)
@@ -296,7 +305,7 @@ Json to_json(const Schedule& schedule) {
 Schedule schedule_from_json(const Json& document) {
   Schedule schedule;
   if (!document.is_object())
-    fail(ErrorKind::parse, {}, "schedule: {} is no group of named fields", document.dump());
+    fail(ErrorKind::parse, {}, "schedule: {} is no group of named fields", json_text(document));
   for (const auto& [name, value] : document.items()) {
     if (name == "dims") {
       read_dims(value, schedule.dims);
@@ -322,7 +331,8 @@ Schedule schedule_from_json(const Json& document) {
       read_part(name, value, schedule.epilogue, HEDDLE_VISIT(visit_epilogue));
     } else if (name == "swap_ab" || name == "pdl") {
       if (!value.is_boolean())
-        fail(ErrorKind::parse, {}, "schedule: {} is {}, but true or false is expected", name, value.dump());
+        fail(ErrorKind::parse, {}, "schedule: {} is {}, but true or false is expected", name,
+             json_text(value));
       (name == "pdl" ? schedule.pdl : schedule.swap_ab) = value.get<bool>();
     } else if (name == "numerics") {
       auto [kind, fields] = read_choice(name, value);
@@ -331,16 +341,35 @@ Schedule schedule_from_json(const Json& document) {
         if (numerics.kind == Numerics::Kind::chunks) visitor.number("count", numerics.count, 0);
       });
     } else {
-      fail(ErrorKind::parse, {},
-           "schedule: there is no field '{}'; the fields are: dims, work, order, loads, warps, cluster, "
-           "epilogue, swap_ab, "
-           "pdl, numerics",
-           name);
+      fail(ErrorKind::parse, {}, "schedule: there is no field '{}'; the fields are: {}", name,
+           schedule_field_list());
     }
   }
   return schedule;
 }
 
 #undef HEDDLE_VISIT
+
+std::string json_text(const Json& document) {
+  return document.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+bool is_schedule_field(std::string_view name) {
+  return std::find(std::begin(kFields), std::end(kFields), name) != std::end(kFields);
+}
+
+std::string schedule_field_list() {
+  return fmt::format("{}", fmt::join(kFields, ", "));
+}
+
+bool is_dim_name(std::string_view name) {
+  const auto is_letter = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
+           static_cast<unsigned char>(c) >= 0x80;
+  };
+  return !name.empty() && is_letter(name[0]) && std::all_of(name.begin(), name.end(), [&](char c) {
+    return is_letter(c) || (c >= '0' && c <= '9');
+  }) && json_text(Json(name)) == fmt::format("\"{}\"", name);  // not so where it is no UTF-8
+}
 
 }  // namespace heddle::codegen

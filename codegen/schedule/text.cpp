@@ -5,9 +5,13 @@
 // level a name that is no field is a dim.
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 #include <cstring>
+#include <functional>
+#include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "codegen/ir/fail.h"
 #include "codegen/schedule/json.h"
@@ -17,13 +21,8 @@ namespace heddle {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-constexpr std::string_view kFields[] = {"dims",    "work",     "order",   "loads", "warps",
-                                        "cluster", "epilogue", "swap_ab", "pdl",   "numerics"};
-
-bool is_field(std::string_view name) {
-  return std::find(std::begin(kFields), std::end(kFields), name) != std::end(kFields);
-}
+using codegen::is_schedule_field;
+using codegen::json_text;
 
 class TextParser {
  public:
@@ -32,24 +31,36 @@ class TextParser {
   Json schedule() {
     Json document = Json::object();
     skip_space();
-    while (position_ < text_.size()) {
+    if (position_ == text_.size()) return document;
+    do {
       const std::string name = word("a field or dim");
       expect('=');
       Json entry = value();
-      Json& target = is_field(name) ? document : document["dims"];
-      if (&target != &document && !target.is_null() && !target.is_object())
-        complain(fmt::format("'dims' is {}, no group that {} could join", target.dump(), name));
-      if (target.contains(name)) complain(fmt::format("'{}' is given twice", name));
-      target[name] = std::move(entry);
-      if (position_ == text_.size()) break;
-      expect(',');
-    }
+      if (is_schedule_field(name)) {
+        add(document, name, std::move(entry));
+        continue;
+      }
+      if (!entry.is_number())
+        complain(fmt::format("'{}' is none of the fields ({}), and a dim takes a number, not {},", name,
+                             codegen::schedule_field_list(), json_text(entry)));
+      Json& dims = document["dims"];
+      if (!dims.is_null() && !dims.is_object())
+        complain(fmt::format("'dims' is {}, no group that {} could join", json_text(dims), name));
+      add(dims, name, std::move(entry));
+    } while (accept(','));
+    if (position_ < text_.size()) complain("',' is expected");
     return document;
   }
 
  private:
   [[noreturn]] void complain(const std::string& what) {
     fail(ErrorKind::parse, {}, "schedule: {} at character {} of \"{}\"", what, position_ + 1, text_);
+  }
+  void add(Json& group, const std::string& name, Json value) {
+    if (group.contains(name)) complain(fmt::format("'{}' is given twice", name));
+    if (group.size() == codegen::kMostNames)
+      complain(fmt::format("more than {} names are given", codegen::kMostNames));
+    group[name] = std::move(value);
   }
   void skip_space() {
     while (position_ < text_.size() && std::isspace(static_cast<unsigned char>(text_[position_])))
@@ -64,15 +75,18 @@ class TextParser {
   void expect(char c) {
     if (!accept(c)) complain(fmt::format("'{}' is expected", c));
   }
+  // Bytes of letters beyond ASCII too: dims are called as C++ lets them be.
+  static bool is_word_byte(char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return std::isalnum(byte) || c == '_' || byte >= 0x80;
+  }
   bool at_digit() const {
     return position_ < text_.size() && std::isdigit(static_cast<unsigned char>(text_[position_]));
   }
 
   std::string word(const char* what) {
     const size_t start = position_;
-    while (position_ < text_.size() &&
-           (std::isalnum(static_cast<unsigned char>(text_[position_])) || text_[position_] == '_'))
-      ++position_;
+    while (position_ < text_.size() && is_word_byte(text_[position_])) ++position_;
     if (position_ == start) complain(fmt::format("{} is expected", what));
     std::string result(text_.substr(start, position_ - start));
     skip_space();
@@ -81,9 +95,11 @@ class TextParser {
 
   Json number() {
     const std::string digits = word("a number");
-    if (digits.size() > 18 || digits.find_first_not_of("0123456789") != std::string::npos)
+    int64_t value = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    if (error != std::errc() || end != digits.data() + digits.size())
       complain(fmt::format("'{}' is no number that fits", digits));
-    return std::stoll(digits);
+    return value;
   }
 
   Json value() {
@@ -109,8 +125,7 @@ class TextParser {
     }
     do {
       const std::string name = word("a field");
-      if (fields.contains(name)) complain(fmt::format("'{}' is given twice", name));
-      fields[name] = accept('=') ? scalar() : Json(true);
+      add(fields, name, accept('=') ? scalar() : Json(true));
     } while (accept(','));
     expect('}');
     return fields;
@@ -128,7 +143,7 @@ class TextParser {
 };
 
 std::string scalar_text(const Json& value) {
-  return value.is_string() ? value.get<std::string>() : value.dump();
+  return value.is_string() ? value.get<std::string>() : json_text(value);
 }
 
 std::string group_text(const Json& fields) {
@@ -150,7 +165,7 @@ std::string text_of(const Schedule& schedule) {
     if (name == "dims") {
       const auto& dims = value;
       const bool clash = std::any_of(dims.items().begin(), dims.items().end(),
-                                     [](const auto& item) { return is_field(item.key()); });
+                                     [](const auto& item) { return is_schedule_field(item.key()); });
       if (clash)
         add("dims=" + group_text(dims));
       else
@@ -168,6 +183,29 @@ std::string text_of(const Schedule& schedule) {
   return out;
 }
 
+// Watches JSON as it is parsed: for what a schedule never has, and for names given twice, of which the parser
+// would keep the last.
+class JsonGuard {
+ public:
+  bool operator()(int depth, Json::parse_event_t event, const Json& parsed) {
+    // A limit keeps hostile text from exhausting the stack.
+    if (depth > 4) fail(ErrorKind::parse, {}, "schedule: the JSON is nested more than 4 deep");
+    if (event == Json::parse_event_t::object_start) names_.emplace_back();
+    if (event == Json::parse_event_t::object_end) names_.pop_back();
+    if (event == Json::parse_event_t::key) {
+      if (!names_.back().insert(parsed.get<std::string>()).second)
+        fail(ErrorKind::parse, {}, "schedule: {} is given twice in one group", json_text(parsed));
+      if (names_.back().size() > codegen::kMostNames)
+        fail(ErrorKind::parse, {}, "schedule: more than {} names are given in one group",
+             codegen::kMostNames);
+    }
+    return true;
+  }
+
+ private:
+  std::vector<std::set<std::string>> names_;  // of the objects that are open
+};
+
 int64_t copy_out(const std::string& text, char* buffer, int64_t size) {
   if (buffer && size > 0) {
     const size_t length = std::min(text.size(), size_t(size - 1));
@@ -184,7 +222,7 @@ int64_t print(const Schedule& schedule, char* buffer, int64_t size) {
 }
 
 int64_t print_json(const Schedule& schedule, char* buffer, int64_t size) {
-  return copy_out(codegen::to_json(schedule).dump(), buffer, size);
+  return copy_out(json_text(codegen::to_json(schedule)), buffer, size);
 }
 
 Schedule parse_schedule(const char* text) {
@@ -193,13 +231,8 @@ Schedule parse_schedule(const char* text) {
   const size_t first = view.find_first_not_of(" \t\r\n");
   if (first == std::string_view::npos || view[first] != '{')
     return codegen::schedule_from_json(TextParser(view).schedule());
-  // No schedule nests deeper than dims/work/fields; a depth limit keeps hostile text from exhausting the
-  // stack.
-  const auto shallow = [](int depth, Json::parse_event_t, Json&) {
-    if (depth > 4) fail(ErrorKind::parse, {}, "schedule: the JSON is nested more than 4 deep");
-    return true;
-  };
-  const Json document = Json::parse(view, shallow, /*allow_exceptions=*/false);
+  JsonGuard guard;
+  const Json document = Json::parse(view, std::ref(guard), /*allow_exceptions=*/false);
   if (document.is_discarded()) fail(ErrorKind::parse, {}, "schedule: this is not well-formed JSON: {}", text);
   return codegen::schedule_from_json(document);
 }

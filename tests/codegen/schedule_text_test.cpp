@@ -1,5 +1,6 @@
 // Schedules as text and JSON: what is printed parses back equal, and wrong text is refused by name.
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <random>
 #include <string>
@@ -38,7 +39,14 @@ Schedule random_schedule(std::mt19937& random) {
     return std::uniform_int_distribution<int64_t>(least, most)(random);
   };
   Schedule s;
-  const char* names[] = {"BM", "BN", "BK", "work", "HEAD_DIM", "pdl"};
+  const char* names[] = {"BM",
+                         "BN",
+                         "BK",
+                         "work",
+                         "HEAD_DIM",
+                         "pdl",
+                         "_\u03b2"
+                         "1"};
   for (const char* name : names)
     if (pick(0, 1)) s.dims.add({.name = name, .value = pick(1, 4096)});
   switch (pick(0, 3)) {
@@ -115,6 +123,7 @@ TEST_CASE("wrong text is refused, naming the word and what is allowed") {
   CHECK(complaint("BM=128, BM=64").find("'BM' is given twice") != std::string::npos);
   CHECK(complaint("BM=0").find("dim BM is 0") != std::string::npos);
   CHECK(complaint("BM=99999999999999999999").find("no number that fits") != std::string::npos);
+  CHECK(complaint("BM=1,").find("a field or dim is expected at character 6") != std::string::npos);
   CHECK(complaint("BM").find("'=' is expected at character 3") != std::string::npos);
   CHECK(complaint("work=persistent{workers=-1}").find("at character") != std::string::npos);
   CHECK(complaint("{\"wrk\": 1}").find("there is no field 'wrk'") != std::string::npos);
@@ -126,6 +135,57 @@ TEST_CASE("wrong text is refused, naming the word and what is allowed") {
   CHECK(complaint("{").find("not well-formed JSON") != std::string::npos);
   CHECK(complaint("{\"dims\":" + std::string(200000, '[')).find("nested more than 4 deep") !=
         std::string::npos);
+}
+
+TEST_CASE("a name given twice is refused, in every group and both forms") {
+  CHECK(complaint(R"({"pdl": true, "pdl": true})") == "schedule: \"pdl\" is given twice in one group");
+  CHECK(complaint(R"({"dims": {"BM": 64, "BN": 32, "BM": 64}})").find("\"BM\" is given twice") !=
+        std::string::npos);
+  CHECK(complaint(R"({"dims": {"BM": 64, "B\u004d": 32}})").find("\"BM\" is given twice") !=
+        std::string::npos);
+  CHECK(complaint(R"({"work": {"persistent": {"workers": 1, "workers": 2}}})").find("\"workers\" is given") !=
+        std::string::npos);
+  CHECK(
+      parse_schedule(R"({"loads": {"stages": 2}, "dims": {"loads": 3, "stages": 4}})") ==
+      Schedule{.dims = {{"loads", 3}, {"stages", 4}}, .loads = {.stages = 2}});  // each in a group of its own
+  for (const char* text : {"pdl=true, pdl=true", "BM=1, dims={BM=1}", "loads={stages=1, stages=1}"})
+    CHECK(complaint(text).find("is given twice") != std::string::npos);
+}
+
+TEST_CASE("a field's name with a slip is told from a dim's, and the fields are named") {
+  CHECK(
+      complaint("BM=64, ordr=row") ==
+      "schedule: 'ordr' is none of the fields (dims, work, order, loads, warps, cluster, epilogue, swap_ab, "
+      "pdl, numerics), and a dim takes a number, not \"row\", at character 16 of \"BM=64, ordr=row\"");
+  for (const char* text : {"works=persistent{4}", "load={stages=3}", "pdll=true"})
+    CHECK(complaint(text).find("is none of the fields (dims, work,") != std::string::npos);
+}
+
+TEST_CASE("what is no name of a dim is refused, so that both forms read back") {
+  for (const char* name : {"", "a b", "x=1", "1x", "B\\n", "B\\u0000M", "a-b"})
+    CHECK(complaint(fmt::format(R"({{"dims": {{"{}": 2}}}})", name)).find("can't be a dim's name") !=
+          std::string::npos);
+  CHECK(complaint("1x=2").find("\"1x\" can't be a dim's name") != std::string::npos);
+  CHECK(complaint("B\xff=2").find("can't be a dim's name") != std::string::npos);  // no UTF-8
+  CHECK(parse_schedule("\u03b2=2") == Schedule{.dims = {{"\u03b2", 2}}});
+}
+
+TEST_CASE("numbers have the range of the fields that hold them") {
+  const Schedule most{.work = persistent{.workers = INT64_MAX}};
+  CHECK(parse_schedule(text_of(most).c_str()) == most);
+  CHECK(parse_schedule(json_of(most).c_str()) == most);
+  CHECK(complaint("work=persistent{9223372036854775808}").find("no number that fits") != std::string::npos);
+}
+
+TEST_CASE("hostile text costs no time") {
+  std::string text, json;
+  for (int i = 0; i < 300000; ++i) {
+    text += fmt::format("{}d{}=1", i ? "," : "", i);
+    json += fmt::format("{}\"d{}\":1", i ? "," : "", i);
+  }
+  CHECK(complaint(text).find("more than 64 names are given") != std::string::npos);
+  CHECK(complaint("{\"dims\":{" + json + "}}").find("more than 64 names are given") != std::string::npos);
+  CHECK(complaint("work=persistent{" + text + "}").find("more than 64 names are given") != std::string::npos);
 }
 
 TEST_CASE("damaged text never does worse than an Error") {
