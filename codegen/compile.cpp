@@ -1,6 +1,8 @@
 // The order of things, readable on one screen: trace -> canonical tile IR -> scheduled IR -> code.
 #include "codegen/compile.h"
 
+#include <optional>
+
 #include "codegen/dump.h"
 #include "codegen/host/host.h"
 #include "codegen/interpret/interpret.h"
@@ -60,15 +62,16 @@ class Compiled final : public Program {
 
 }  // namespace
 
-std::unique_ptr<TracedKernel> TracedKernel::analyse(std::unique_ptr<ir::Function> raw) {
-  const Dump dump(*raw);
-  dump.write(Stage::tile, *raw);
+std::unique_ptr<TracedKernel> TracedKernel::analyse(std::unique_ptr<ir::Function> raw, bool probe) {
+  std::optional<Dump> dump;
+  if (!probe) dump.emplace(*raw);
+  if (dump) dump->write(Stage::tile, *raw);
   promote_variables(*raw);
   // Before canonicalisation, which may fold away the very loads and reductions that the rule is about.
   check_partial(*raw);
   canonicalise(*raw);
   ir::verify(*raw, ir::Level::tile);
-  dump.write(Stage::canonical, *raw);
+  if (dump) dump->write(Stage::canonical, *raw);
   return std::make_unique<Traced>(std::move(raw));
 }
 

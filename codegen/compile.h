@@ -18,8 +18,8 @@ struct KernelSummary;
 class TracedKernel {
  public:
   // Takes a raw trace through promotion, checks and canonicalisation. Throws Error (trace) at the user's
-  // line.
-  static std::unique_ptr<TracedKernel> analyse(std::unique_ptr<ir::Function> raw);
+  // line. A probe, whose dims are anybody's, is not among what HEDDLE_DUMP shows.
+  static std::unique_ptr<TracedKernel> analyse(std::unique_ptr<ir::Function> raw, bool probe = false);
   virtual ~TracedKernel() = default;
   virtual const ir::Function& function() const = 0;
   virtual const KernelSummary& summary() const = 0;

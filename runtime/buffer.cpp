@@ -1,9 +1,12 @@
 // Memory behind Buffer.
 #include "runtime/buffer.h"
 
+#include <fmt/ranges.h>
+
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <span>
 
 #include "codegen/ir/fail.h"
 #include "runtime/cuda/capture.h"
@@ -86,17 +89,17 @@ void copy_bytes(Stream& stream, void* to, const void* from, int64_t bytes, Locat
   stream.synchronize(where);
 }
 
-void check_view(const int64_t (&extents)[3], int64_t count, Location where) {
+void check_view(const int64_t* extents, int rank, int64_t count, Location where) {
+  const std::span<const int64_t> all(extents, size_t(rank));
   int64_t needed = 1;
   bool overflow = false;
-  for (int64_t extent : extents) {
+  for (const int64_t extent : all) {
     if (extent < 0) fail(ErrorKind::launch, where, "a view can't have the negative extent {}", extent);
     overflow |= __builtin_mul_overflow(needed, extent, &needed);
   }
   if (overflow || needed > count)
-    fail(ErrorKind::launch, where,
-         "the view {} x {} x {} needs more elements than the {} that the buffer holds", extents[0],
-         extents[1], extents[2], count);
+    fail(ErrorKind::launch, where, "a view of {} elements is larger than the buffer, which holds {}",
+         fmt::join(all, " x "), count);
 }
 
 }  // namespace heddle::runtime

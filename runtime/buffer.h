@@ -17,7 +17,7 @@ HEDDLE_API void release(Device device, void* memory) noexcept;
 // Between host memory and a buffer; waits for the stream's launches.
 HEDDLE_API void copy_bytes(Stream& stream, void* to, const void* from, int64_t bytes, Location where);
 // Throws Error (launch) for a negative extent, and for more elements than `count`.
-HEDDLE_API void check_view(const int64_t (&extents)[3], int64_t count, Location where);
+HEDDLE_API void check_view(const int64_t* extents, int rank, int64_t count, Location where);
 }  // namespace runtime
 
 // `count` elements, zeroed. Move-only.
@@ -50,7 +50,7 @@ class Buffer {
   int64_t size() const { return count_; }
   Device device() const { return device_; }
 
-  // `count` elements from or to host memory.
+  // All size() elements from or to host memory; waits for the stream's launches.
   void upload(Stream& stream, const T* from, Location where = std::source_location::current()) {
     runtime::copy_bytes(stream, data_, from, count_ * int64_t(sizeof(T)), where);
   }
@@ -60,11 +60,11 @@ class Buffer {
 
   // Row-major views from the start of the buffer; Error if they need more elements than there are.
   TensorRef<T, 1> view(int64_t n, Location where = std::source_location::current()) {
-    check({n, 1, 1}, where);
+    check({n}, where);
     return {data_, {n}};
   }
   TensorRef<T, 2> view(int64_t rows, int64_t columns, Location where = std::source_location::current()) {
-    check({rows, columns, 1}, where);
+    check({rows, columns}, where);
     return {data_, {rows, columns}};
   }
   TensorRef<T, 3> view(int64_t batch, int64_t rows, int64_t columns,
@@ -74,8 +74,9 @@ class Buffer {
   }
 
  private:
-  void check(const int64_t (&extents)[3], Location where) const {
-    runtime::check_view(extents, count_, where);
+  template <int R>
+  void check(const int64_t (&extents)[R], Location where) const {
+    runtime::check_view(extents, R, count_, where);
   }
 
   Device device_ = Device::cpu();

@@ -80,7 +80,8 @@ std::unique_ptr<codegen::TracedKernel> trace_kernel(const KernelSource& source, 
                              .unbound_dim_value = variant.probe ? kProbeDim : 0,
                              .facts = variant.facts.data(),
                              .schedule_where = where};
-  return codegen::TracedKernel::analyse(std::unique_ptr<ir::Function>(source.trace(source, request)));
+  return codegen::TracedKernel::analyse(std::unique_ptr<ir::Function>(source.trace(source, request)),
+                                        variant.probe);
 }
 
 codegen::Target target_of(Device device) {

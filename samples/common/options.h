@@ -19,6 +19,11 @@ struct Options {
 // Adds the common options to `app`.
 void add_options(CLI::App& app, Options& options);
 
+// What a size on the command line may be: products of two stay below 2^63.
+inline CLI::Range extent() {
+  return CLI::Range(int64_t(0), int64_t(1) << 31);
+}
+
 // The schedule of the command line, or nothing where the rule should choose.
 bool has_schedule(const Options& options);
 

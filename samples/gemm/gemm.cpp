@@ -146,11 +146,9 @@ int main(int argc, char** argv) {
   app.add_option("--dtype", p.dtype, "f16, bf16, f32 or f64")
       ->capture_default_str()
       ->check(CLI::IsMember({"f16", "bf16", "f32", "f64"}));
-  app.add_option("-m", p.m, "rows of C")->capture_default_str()->check(CLI::NonNegativeNumber);
-  app.add_option("-n", p.n, "columns of C")->capture_default_str()->check(CLI::NonNegativeNumber);
-  app.add_option("-k", p.k, "length of the dot products")
-      ->capture_default_str()
-      ->check(CLI::NonNegativeNumber);
+  app.add_option("-m", p.m, "rows of C")->capture_default_str()->check(sample::extent());
+  app.add_option("-n", p.n, "columns of C")->capture_default_str()->check(sample::extent());
+  app.add_option("-k", p.k, "length of the dot products")->capture_default_str()->check(sample::extent());
   app.add_flag("--ta", p.transpose_a, "A is stored transposed");
   app.add_flag("--tb", p.transpose_b, "B is stored transposed");
   sample::add_options(app, p.options);

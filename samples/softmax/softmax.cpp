@@ -66,8 +66,8 @@ int main(int argc, char** argv) {
   app.add_option("--dtype", dtype, "f32 or bf16")
       ->capture_default_str()
       ->check(CLI::IsMember({"f32", "bf16"}));
-  app.add_option("--rows", rows, "rows")->capture_default_str()->check(CLI::NonNegativeNumber);
-  app.add_option("--columns", columns, "columns")->capture_default_str()->check(CLI::NonNegativeNumber);
+  app.add_option("--rows", rows, "rows")->capture_default_str()->check(sample::extent());
+  app.add_option("--columns", columns, "columns")->capture_default_str()->check(sample::extent());
   sample::add_options(app, options);
   CLI11_PARSE(app, argc, argv);
   return sample::guarded([&] {

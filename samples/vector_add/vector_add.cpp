@@ -14,7 +14,7 @@ int main(int argc, char** argv) {
   sample::Options options;
   int64_t n = 10'000'019;
   CLI::App app("Heddle's sample vector addition");
-  app.add_option("-n", n, "elements")->capture_default_str()->check(CLI::NonNegativeNumber);
+  app.add_option("-n", n, "elements")->capture_default_str()->check(sample::extent());
   sample::add_options(app, options);
   CLI11_PARSE(app, argc, argv);
   return sample::guarded([&] {

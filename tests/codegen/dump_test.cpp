@@ -80,6 +80,14 @@ TEST_CASE("every stage is written to HEDDLE_DUMP_DIR, and its IR reads back") {
   CHECK(texts.at("asm.s").find(".text") != std::string::npos);
 }
 
+TEST_CASE("a probe is not shown") {
+  const test::TemporaryFolder folder;
+  const Environment stages("HEDDLE_DUMP", "tile,canonical");
+  const Environment place("HEDDLE_DUMP_DIR", folder.path().string());
+  TracedKernel::analyse(ir::parse(kKernel), /*probe=*/true);
+  CHECK(dumped(folder.path()).empty());
+}
+
 TEST_CASE("stages that are not asked for are not written") {
   const test::TemporaryFolder folder;
   const Environment place("HEDDLE_DUMP_DIR", folder.path().string());
