@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 namespace heddle::ir {
 
@@ -208,22 +209,22 @@ Layout blocked(const Type& tile, int fast, int64_t vector, int64_t warps) {
   return layout;
 }
 
-Layout mma_accumulator(const Type& tile, int64_t warps_m, int64_t warps_n) {
-  Layout layout{.rank = 2, .registers = {{1, 0}, {0, 3}}, .lanes = {}, .warps = {}};
-  layout.lanes = {{1, 1}, {1, 2}, {0, 0}, {0, 1}, {0, 2}};
-  for (int i = 0; i < log2_floor(warps_m); ++i) layout.warps.push_back({0, int8_t(4 + i)});
-  for (int i = 0; i < log2_floor(warps_n); ++i) layout.warps.push_back({1, int8_t(3 + i)});
+Layout spread(const Layout& warp, const Type& tile, int64_t warps_m, int64_t warps_n) {
+  Layout layout = warp;
+  for (const auto& [axis, warps] : {std::pair(0, warps_m), std::pair(1, warps_n)}) {
+    const int first = log2_floor(warp.block(axis));
+    for (int i = 0; i < log2_floor(warps); ++i) layout.warps.push_back({int8_t(axis), int8_t(first + i)});
+  }
   Axes(layout).cover(tile);
   return layout;
 }
 
 Layout fma_accumulator(const Type& tile, int64_t warps_m, int64_t warps_n) {
-  Layout layout{.rank = 2, .registers = {{1, 0}, {1, 1}}, .lanes = {}, .warps = {}};
-  layout.lanes = {{1, 2}, {1, 3}, {1, 4}, {0, 0}, {0, 1}};
-  for (int i = 0; i < log2_floor(warps_m); ++i) layout.warps.push_back({0, int8_t(2 + i)});
-  for (int i = 0; i < log2_floor(warps_n); ++i) layout.warps.push_back({1, int8_t(5 + i)});
-  Axes(layout).cover(tile);
-  return layout;
+  const Layout warp{.rank = 2,
+                    .registers = {{1, 0}, {1, 1}},
+                    .lanes = {{1, 2}, {1, 3}, {1, 4}, {0, 0}, {0, 1}},
+                    .warps = {}};
+  return spread(warp, tile, warps_m, warps_n);
 }
 
 std::string to_string(const Layout& layout) {

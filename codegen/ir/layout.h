@@ -65,9 +65,9 @@ Layout transposed(const Layout& layout);              // last two axes swapped
 // where the extent allows. `warps` is a power of two.
 Layout blocked(const Type& tile, int fast, int64_t vector, int64_t warps);
 
-// Of the accumulator of mma.sync.m16n8 (PTX ISA, "Matrix Fragments for mma.m16n8k16"): `warps_m` x `warps_n`
-// warps side by side, each with every warps_n'th block of 8 columns.
-Layout mma_accumulator(const Type& tile, int64_t warps_m, int64_t warps_n);
+// A tile of rank 2 from what one warp holds at a time: `warps_m` x `warps_n` warps side by side, that block
+// repeated. The numbers of warps are powers of two.
+Layout spread(const Layout& warp, const Type& tile, int64_t warps_m, int64_t warps_n);
 
 // For dots computed by fma: each thread has runs of `vector` columns; lanes 4 x 8.
 Layout fma_accumulator(const Type& tile, int64_t warps_m, int64_t warps_n);

@@ -3,6 +3,7 @@
 
 #include "codegen/machine/analysis.h"
 #include "codegen/machine/lowering.h"
+#include "codegen/machine/mma.h"
 
 namespace heddle::codegen::machine {
 
@@ -13,9 +14,6 @@ using ir::Type;
 using ir::Value;
 
 namespace {
-
-// Steps of K that one mma.sync takes of 16-bit operands.
-constexpr int64_t kMmaK = 16;
 
 int64_t round_up(int64_t value, int64_t unit) {
   return (value + unit - 1) / unit * unit;
@@ -29,14 +27,22 @@ Type Lowering::operand_memory(const Op& dot, size_t index) const {
   Type type = dot.operands[index]->type;
   const size_t k = index == 0 ? 1 : 0;
   type.extents[1 - k].value = accumulator.covered(int(1 - k));
-  type.extents[k].value = round_up(type.extents[k].value, kMmaK);
+  const MmaInstruction* instruction = mma_for(dot, target_.sm);
+  type.extents[k].value = round_up(type.extents[k].value, instruction ? instruction->k() : 1);
   return type;
+}
+
+std::vector<SharedAccess> Lowering::operand_reads(const BufferLayout& memory, const Op& dot,
+                                                  size_t index) const {
+  const int k_axis = int(1 - index);
+  return dot_reads(memory, mma_for(dot, target_.sm), k_axis,
+                   dot.operands[index]->type.extents[size_t(k_axis)].value, natural_.accumulator(dot));
 }
 
 Value* Lowering::make_buffer(const Op& dot, size_t index, int fast) {
   const Type type = operand_memory(dot, index);
   const BufferLayout memory = place(type, {fast}, [&](const BufferLayout& candidate) {
-    std::vector<SharedAccess> all = dot_reads(candidate, dot, int(1 - index), natural_.accumulator(dot));
+    std::vector<SharedAccess> all = operand_reads(candidate, dot, index);
     for (CopyTurn& turn : copy_turns(candidate, warps_ * 32)) all.push_back(std::move(turn.to));
     return all;
   });
@@ -47,7 +53,7 @@ Value* Lowering::make_buffer(const Op& dot, size_t index, const Layout& from) {
   const Type type = operand_memory(dot, index);
   const int wide = from.vector(0) > from.vector(1) ? 0 : 1;
   const BufferLayout memory = place(type, {wide, 1 - wide}, [&](const BufferLayout& candidate) {
-    std::vector<SharedAccess> all = dot_reads(candidate, dot, int(1 - index), natural_.accumulator(dot));
+    std::vector<SharedAccess> all = operand_reads(candidate, dot, index);
     for (SharedAccess& write : tile_access(candidate, from, AccessKind::store).accesses)
       all.push_back(std::move(write));
     return all;
@@ -148,8 +154,11 @@ void Lowering::dot(const Op& op) {
     barrier();
   }
   const Type type = op.results[0]->type.with_layout(number(layout));
-  Op* fresh = build_.emit(Opcode::mma, {a.buffer, a.slot, b.buffer, b.slot, accumulator},
-                          {{.value = op.operands[0]->type.extents[1].value}}, {type});
+  const MmaInstruction* instruction = mma_for(op, target_.sm);
+  Op* fresh = build_.emit(
+      Opcode::mma, {a.buffer, a.slot, b.buffer, b.slot, accumulator},
+      {{.value = op.operands[0]->type.extents[1].value}, {.value = instruction ? instruction->k() : 1}},
+      {type});
   bind(op.results[0], fresh->result());
 }
 

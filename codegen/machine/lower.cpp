@@ -53,7 +53,7 @@ Lowering::Lowering(const ir::Function& from, const Schedule& schedule, const Gpu
       warps_(schedule.warps.warps ? schedule.warps.warps : default_warps(from)),
       out_(std::make_unique<ir::Function>()),
       build_(*out_, out_->body),
-      natural_(from, warps_) {}
+      natural_(from, warps_, target.sm) {}
 
 std::unique_ptr<ir::Function> Lowering::run() {
   out_->name = from_.name;

@@ -87,6 +87,7 @@ class Lowering {
   ir::Value* make_buffer(const ir::Op& dot, size_t index, int fast);
   ir::Value* make_buffer(const ir::Op& dot, size_t index, const ir::Layout& from);
   ir::Type operand_memory(const ir::Op& dot, size_t index) const;
+  std::vector<SharedAccess> operand_reads(const BufferLayout& memory, const ir::Op& dot, size_t index) const;
   void copy(const Copy& copy, ir::Value* buffer, ir::Value* slot);
   bool issue_copy(const ir::Op& load);
 

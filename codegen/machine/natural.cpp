@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "codegen/machine/analysis.h"
+#include "codegen/machine/mma.h"
 #include "codegen/machine/pressure.h"
 
 namespace heddle::codegen {
@@ -12,10 +13,6 @@ using ir::Layout;
 using ir::Op;
 using ir::Opcode;
 using ir::Value;
-
-bool has_mma(DType element) {
-  return element == DType::f16 || element == DType::bf16;
-}
 
 namespace {
 
@@ -69,8 +66,8 @@ int64_t default_ctas(const ir::Function& function, int64_t warps) {
 // Warps side by side so that each one's part is as square as can be: it reads the least of both operands.
 Layout NaturalLayouts::accumulator(const Op& dot) const {
   const ir::Type& tile = dot.results[0]->type;
-  const bool tensor = has_mma(dot.operands[0]->type.element);
-  const int64_t rows = tensor ? 16 : 4, columns = tensor ? 8 : 32;
+  const MmaInstruction* instruction = mma_for(dot, sm_);
+  const int64_t rows = instruction ? instruction->m() : 4, columns = instruction ? instruction->n() : 32;
   int64_t warps_m = 1, warps_n = 1;
   while (warps_m * warps_n < warps_) {
     const int64_t m = tile.extents[0].value / warps_m, n = tile.extents[1].value / warps_n;
@@ -80,7 +77,8 @@ Layout NaturalLayouts::accumulator(const Op& dot) const {
     else
       warps_n *= 2;
   }
-  return tensor ? ir::mma_accumulator(tile, warps_m, warps_n) : ir::fma_accumulator(tile, warps_m, warps_n);
+  return instruction ? ir::spread(instruction->c, tile, warps_m, warps_n)
+                     : ir::fma_accumulator(tile, warps_m, warps_n);
 }
 
 std::optional<Layout> NaturalLayouts::of(const Value* tile) {

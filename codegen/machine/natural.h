@@ -11,7 +11,9 @@ namespace heddle::codegen {
 
 class NaturalLayouts {
  public:
-  NaturalLayouts(const ir::Function& function, int64_t warps) : function_(function), warps_(warps) {}
+  // `sm`: compute capability, by which dots are computed in one way or another.
+  NaturalLayouts(const ir::Function& function, int64_t warps, int sm)
+      : function_(function), warps_(warps), sm_(sm) {}
 
   // Nothing for tiles that are as cheap in any layout: constants, index arithmetic, stretched tiles.
   std::optional<ir::Layout> of(const ir::Value* tile);
@@ -31,6 +33,7 @@ class NaturalLayouts {
 
   const ir::Function& function_;
   const int64_t warps_;
+  const int sm_;
   std::unordered_map<const ir::Value*, std::optional<ir::Layout>> known_;
   std::unordered_set<const ir::Op*> open_;  // loops and branches being looked at
 };
@@ -44,8 +47,5 @@ int64_t default_warps(const ir::Function& function);
 // as leave each thread those that its share of live tiles takes and 32 more, or 5 an element where elements
 // have addresses (docs/performance.md).
 int64_t default_ctas(const ir::Function& function, int64_t warps);
-
-// Whether the tensor cores multiply tiles of this type here.
-bool has_mma(DType element);
 
 }  // namespace heddle::codegen

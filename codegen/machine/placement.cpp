@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <optional>
 
-#include "codegen/machine/natural.h"
-
 namespace heddle::codegen {
 
 namespace {
@@ -52,7 +50,12 @@ BufferLayout place(const ir::Type& tile, const std::vector<int>& axes, const Acc
     const int64_t row = tile.extents[size_t(fast)].value * size_bytes(tile.element);
     const int64_t pitch = (row + 15) / 16 * 16;
     const auto consider = [&](const BufferLayout& candidate) {
-      const Cost cost = cost_of(accesses(candidate));
+      const std::vector<SharedAccess> all = accesses(candidate);
+      // A swizzle moves granules; what an access wants in one piece must be in one.
+      if (std::any_of(all.begin(), all.end(),
+                      [&](const SharedAccess& access) { return access.bytes > candidate.swizzle.granule(); }))
+        return false;
+      const Cost cost = cost_of(all);
       if (!best || cost.passes < least) {
         best = candidate;
         least = cost.passes;
@@ -71,17 +74,15 @@ BufferLayout place(const ir::Type& tile, const std::vector<int>& axes, const Acc
   return *best;
 }
 
-std::vector<SharedAccess> dot_reads(const BufferLayout& memory, const ir::Op& dot, int k_axis,
-                                    const ir::Layout& accumulator) {
+std::vector<SharedAccess> dot_reads(const BufferLayout& memory, const MmaInstruction* instruction, int k_axis,
+                                    int64_t extent, const ir::Layout& accumulator) {
   std::vector<SharedAccess> all;
-  const ir::Value* operand = dot.operands[size_t(1 - k_axis)];
-  const int64_t extent = operand->type.extents[size_t(k_axis)].value;
-  const bool tensor = has_mma(operand->type.element);
-  const Fragments fragments(memory, k_axis, accumulator);
-  for (int64_t k = 0; k < extent; k += tensor ? 16 : 1) {
-    if (tensor)
+  if (instruction) {
+    const Fragments fragments(memory, *instruction, k_axis, accumulator);
+    for (int64_t k = 0; k < extent; k += instruction->k())
       for (SharedAccess& load : fragments.loads(k)) all.push_back(std::move(load));
-    else
+  } else {
+    for (int64_t k = 0; k < extent; ++k)
       for (ColumnLoad& load : column_loads(memory, k_axis, accumulator, k))
         all.push_back(std::move(load.access));
   }

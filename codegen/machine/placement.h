@@ -16,8 +16,9 @@ using AccessesOf = std::function<std::vector<SharedAccess>(const BufferLayout& c
 // smallest is taken, then the plainest.
 BufferLayout place(const ir::Type& tile, const std::vector<int>& axes, const AccessesOf& accesses);
 
-// How `dot` (or mma) reads an operand from a buffer whose axis `k_axis` is its K.
-std::vector<SharedAccess> dot_reads(const BufferLayout& memory, const ir::Op& dot, int k_axis,
-                                    const ir::Layout& accumulator);
+// How a dot reads an operand from a buffer whose axis `k_axis` is its K, of `extent` steps: for
+// `instruction`, or where that is null, for chains of fma.
+std::vector<SharedAccess> dot_reads(const BufferLayout& memory, const MmaInstruction* instruction, int k_axis,
+                                    int64_t extent, const ir::Layout& accumulator);
 
 }  // namespace heddle::codegen

@@ -1,6 +1,7 @@
 #include "codegen/machine/shared_memory.h"
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
 #include <utility>
 
@@ -111,33 +112,45 @@ std::vector<CopyTurn> copy_turns(const BufferLayout& memory, int64_t threads) {
   return turns;
 }
 
-Fragments::Fragments(const BufferLayout& memory, int k_axis, const Layout& accumulator)
-    : memory_(memory), k_axis_(k_axis) {
+Fragments::Fragments(const BufferLayout& memory, const MmaInstruction& instruction, int k_axis,
+                     const Layout& accumulator)
+    : memory_(memory), fragment_(instruction.fragment(k_axis)), k_axis_(k_axis) {
   const int outer = 1 - k_axis;
-  blocks_ = accumulator.repeat[size_t(outer)];
-  block_step_ = accumulator.block(outer);
-  // A's two blocks are the halves of 16 rows, and bit 3 of the lane chooses among them; B's are neighbours
-  // among the accumulator's blocks of 8 columns, and bit 4 does. The other bit chooses the half of K.
-  const bool is_a = k_axis == 1;
-  const int block_bit = is_a ? 3 : 4;
   const int64_t outer_bytes = memory.stride[size_t(outer)], k_bytes = memory.stride[size_t(k_axis)];
-  lane_ += thread_bits(block_bit, 1) * ((is_a ? 8 : block_step_) * outer_bytes);
-  lane_ += thread_bits(7 - block_bit, 1) * (8 * k_bytes);
-  lane_ += thread_bits(0, 3) * (transposed() ? k_bytes : outer_bytes);
+  blocks_ = accumulator.repeat[size_t(outer)];
+  block_bytes_ = accumulator.block(outer) * outer_bytes;
+  if (by_matrices()) {
+    int bit = 3;  // of the lane: which matrix it names a row of
+    if (registers() == 2) lane_ += thread_bits(4, 1) * block_bytes_;
+    for (size_t i = size_t(std::countr_zero(uint64_t(in_register()))); i < fragment_.registers.size(); ++i) {
+      const Layout::Bit& moves = fragment_.registers[i];
+      lane_ += thread_bits(bit++, 1) * (memory.stride[size_t(moves.axis)] << moves.shift);
+    }
+    lane_ += thread_bits(0, 3) * (transposed() ? k_bytes : outer_bytes);
+  } else {
+    for (const int axis : {0, 1}) lane_ += thread_coordinate(fragment_, axis) * memory.stride[size_t(axis)];
+  }
   lane_ += thread_coordinate(accumulator, outer, /*warps_only=*/true) * outer_bytes;
 }
 
-std::vector<SharedAccess> Fragments::loads(int64_t k) const {
-  const int64_t at_once = k_axis_ == 1 ? 1 : 2;
+std::vector<SharedAccess> Fragments::loads(int64_t k, int64_t first, int64_t count) const {
+  constexpr int64_t kMostMatrices = 4;  // of an ldmatrix
   std::vector<SharedAccess> loads;
-  for (int64_t block = 0; block < blocks_; block += at_once) {
-    SharedAccess access{.bytes = kPieceBytes,
+  const auto load = [&](int64_t bytes, int64_t block, int64_t further, int lanes) {
+    SharedAccess access{.bytes = bytes,
                         .address = {.linear = lane_, .swizzle = memory_.swizzle},
                         .guards = {},
-                        .lanes = block + at_once > blocks_ ? 16 : 32};
-    access.address.linear +=
-        block * block_step_ * memory_.stride[size_t(1 - k_axis_)] + k * memory_.stride[size_t(k_axis_)];
+                        .lanes = lanes};
+    access.address.linear += block * block_bytes_ + k * memory_.stride[size_t(k_axis_)] + further;
     loads.push_back(std::move(access));
+  };
+  const int64_t at_once = by_matrices() ? kMostMatrices / registers() : 1;
+  for (int64_t block = first; block < first + count; block += at_once) {
+    if (by_matrices())
+      load(kPieceBytes, block, 0, int(8 * registers() * std::min(at_once, first + count - block)));
+    else
+      for (int64_t r = 0; r < fragment_.register_count(); ++r)
+        load(memory_.element_bytes, block, register_bytes(memory_, fragment_, r), 32);
   }
   return loads;
 }

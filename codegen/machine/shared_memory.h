@@ -3,10 +3,12 @@
 // from them. Must not know LLVM.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "codegen/ir/ir.h"
 #include "codegen/machine/banks.h"
+#include "codegen/machine/mma.h"
 #include "codegen/machine/thread_sum.h"
 
 namespace heddle::codegen {
@@ -77,24 +79,35 @@ struct CopyTurn {
 };
 std::vector<CopyTurn> copy_turns(const BufferLayout& memory, int64_t threads);
 
-// One operand's fragments of mma.m16n8k16, by ldmatrix (PTX ISA, "Warp-level matrix load instruction:
-// ldmatrix"). Each group of eight lanes names the rows of one 8 x 8 matrix: lane l the row l % 8 of matrix
-// l / 8. The four matrices are those of two blocks along the operand's outer axis (A's M, B's N), and of two
-// along K; two matrices are those of one block.
+// One operand's fragments of an instruction of the tensor cores. By ldmatrix (PTX ISA, "Warp-level matrix
+// load instruction: ldmatrix") where they are 8 x 8 matrices of 16 bits: each group of eight lanes names the
+// rows of one matrix, lane l the row l % 8 of matrix l / 8. A matrix is a register of the fragment; those of
+// one block along the operand's outer axis (A's M, B's N) come in order, then those of the next. Wider and
+// narrower elements count where their K lies along rows: 16 bytes of it are then a row. Else one element at a
+// time.
 class Fragments {
  public:
   // `k_axis` of the buffer is the dot's K: 1 for A, 0 for B.
-  Fragments(const BufferLayout& memory, int k_axis, const ir::Layout& accumulator);
+  Fragments(const BufferLayout& memory, const MmaInstruction& instruction, int k_axis,
+            const ir::Layout& accumulator);
+  // Elements that share one, and registers of a block.
+  int64_t in_register() const { return std::max<int64_t>(1, 4 / memory_.element_bytes); }
+  int64_t registers() const { return fragment_.register_count() / in_register(); }
+  bool by_matrices() const {
+    return memory_.element_bytes == 2 || (memory_.element_bytes <= 4 && !transposed());
+  }
   // Whether the matrices lie with K along rows: ldmatrix's .trans.
   bool transposed() const { return memory_.fast != k_axis_; }
-  // Of the 16 steps of K from `k` on: A's blocks of 16 rows, B's pairs of blocks of 8 columns.
-  std::vector<SharedAccess> loads(int64_t k) const;
+  // Of the instruction's steps of K from `k` on: the registers of blocks `first` to `first` + `count`.
+  std::vector<SharedAccess> loads(int64_t k, int64_t first, int64_t count) const;
+  std::vector<SharedAccess> loads(int64_t k) const { return loads(k, 0, blocks_); }  // of all
 
  private:
   BufferLayout memory_;
+  ir::Layout fragment_;
   int k_axis_;
   ThreadSum lane_;  // before the swizzle
-  int64_t blocks_, block_step_;
+  int64_t blocks_, block_bytes_;
 };
 
 // Elements of one operand of a dot that is computed by fma, for one step of K: `elements` of them from

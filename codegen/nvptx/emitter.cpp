@@ -95,6 +95,12 @@ Value* Emitter::assembly(const std::string& text, const std::string& constraints
   return call;
 }
 
+std::string operand_list(int64_t first, int64_t count) {
+  std::string text;
+  for (int64_t i = 0; i < count; ++i) text += fmt::format("{}${}", i ? ", " : "", first + i);
+  return count == 1 ? text : "{" + text + "}";
+}
+
 void Emitter::barrier() {
   builder.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier0, {}, {});
 }

@@ -78,6 +78,9 @@ struct Emitter : LaneBuilder {
   std::map<SlotAddress, llvm::Value*> thread_addresses_;
 };
 
+// "{$2, $3, $4}": operands of inline PTX, numbered from `first` on; one alone has no braces.
+std::string operand_list(int64_t first, int64_t count);
+
 // By file: region.cpp, memory.cpp, shared.cpp, mma.cpp, reduce.cpp, quotient.cpp.
 void emit_region(Emitter& e, const ir::Region& region);
 void emit_load(Emitter& e, const ir::Op* op);   // load, load_view

@@ -71,12 +71,6 @@ Registers unpack(Emitter& e, const Registers& words, DType element, size_t count
   return result;
 }
 
-std::string list(int first, int count) {
-  std::string text;
-  for (int i = 0; i < count; ++i) text += fmt::format("{}${}", i ? ", " : "", first + i);
-  return count == 1 ? text : "{" + text + "}";
-}
-
 std::string vector_suffix(int words) {
   return words == 1 ? std::string() : fmt::format(".v{}", words);
 }
@@ -117,7 +111,7 @@ Registers load(Emitter& e, const Target& from, const Registers& otherwise, DType
   }
   const std::string text =
       fmt::format("{}ld.{}{}.{} {}, [${}+{}];", guard, from.space, vector_suffix(p.words), p.type,
-                  list(0, p.words), p.words, from.offset);
+                  operand_list(0, p.words), p.words, from.offset);
   llvm::Type* result = p.word;
   if (p.words > 1)
     result = llvm::StructType::get(b.getContext(), std::vector<llvm::Type*>(size_t(p.words), p.word));
@@ -144,7 +138,7 @@ void store(Emitter& e, const Target& to, const Registers& values, DType element,
     guard = fmt::format("@${} ", p.words + 1);
   }
   const std::string text = fmt::format("{}st.{}{}.{} [$0+{}], {};", guard, to.space, vector_suffix(p.words),
-                                       p.type, to.offset, list(1, p.words));
+                                       p.type, to.offset, operand_list(1, p.words));
   e.assembly(text, constraints, b.getVoidTy(), operands, true);
 }
 

@@ -1,9 +1,9 @@
-// dot, from operands in shared memory: mma.sync for 16-bit floats, chains of fma for the rest.
+// dot, from operands in shared memory: by mma.sync where the machine program says so, else by chains of fma.
 #include <fmt/format.h>
 #include <llvm/IR/Module.h>
 
 #include "codegen/llvm/lane_ops.h"
-#include "codegen/machine/natural.h"
+#include "codegen/machine/mma.h"
 #include "codegen/nvptx/emitter.h"
 
 namespace heddle::codegen::nvptx {
@@ -14,55 +14,88 @@ using llvm::Value;
 
 namespace {
 
-// The words of a fragment: one for each 8 x 8 matrix.
-std::vector<Value*> load_matrices(Emitter& e, const SharedAccess& access, const SlotAddresses::Place& from,
-                                  bool transposed) {
+// One register for each 8 x 8 matrix.
+Registers load_matrices(Emitter& e, const SharedAccess& access, const SlotAddresses::Place& from,
+                        bool transposed) {
   auto& b = e.builder;
   const int count = access.lanes / 8;
-  const std::string text = fmt::format("ldmatrix.sync.aligned.m8n8.x{}{}.shared.b16 {}, [${}+{}];", count,
-                                       transposed ? ".trans" : "",
-                                       count == 4 ? "{$0, $1, $2, $3}" : "{$0, $1}", count, from.offset);
-  const std::string constraints = count == 4 ? "=r,=r,=r,=r,r" : "=r,=r,r";
+  const std::string text =
+      fmt::format("ldmatrix.sync.aligned.m8n8.x{}{}.shared.b16 {}, [${}+{}];", count,
+                  transposed ? ".trans" : "", operand_list(0, count), count, from.offset);
+  std::string constraints;
+  for (int i = 0; i < count; ++i) constraints += "=r,";
   llvm::Type* type =
       llvm::StructType::get(b.getContext(), std::vector<llvm::Type*>(size_t(count), b.getInt32Ty()));
-  Value* loaded = e.assembly(text, constraints, type, {from.base}, true);
-  std::vector<Value*> words;
+  Value* loaded = e.assembly(text, constraints + "r", type, {from.base}, true);
+  Registers words;
   for (int i = 0; i < count; ++i) words.push_back(b.CreateExtractValue(loaded, unsigned(i)));
   return words;
 }
 
-void emit_tensor(Emitter& e, const Op* op) {
+// An operand of an instruction, in shared memory.
+class Source {
+ public:
+  Source(Emitter& e, const Op* op, size_t index, const MmaInstruction& instruction, const Layout& accumulator)
+      : e_(e),
+        memory_(op->operands[index]),
+        fragments_(memory_, instruction, index == 0 ? 1 : 0, accumulator),
+        addresses_(e, slot_address(e, memory_, e.scalar(op->operands[index + 1]))) {}
+
+  size_t registers() const { return size_t(fragments_.registers()); }  // of a block
+  // The registers of `count` blocks, for the steps of K from `k` on.
+  Registers load(int64_t k, int64_t first, int64_t count) {
+    Registers all;
+    for (const SharedAccess& access : fragments_.loads(k, first, count)) {
+      const Registers words = load_matrices(e_, access, addresses_[access.address], fragments_.transposed());
+      all.insert(all.end(), words.begin(), words.end());
+    }
+    return all;
+  }
+
+ private:
+  Emitter& e_;
+  BufferLayout memory_;
+  Fragments fragments_;
+  SlotAddresses addresses_;
+};
+
+// What inline PTX calls a register that holds an accumulator's element.
+char constraint(DType element) {
+  return element == DType::f32 ? 'f' : 'r';
+}
+
+void emit_tensor(Emitter& e, const Op* op, const MmaInstruction& instruction) {
   auto& b = e.builder;
   const ir::Value* result = op->results[0];
   const Layout& layout = e.layout(result);
-  const char* element = op->operands[0]->type.element == DType::f16 ? "f16" : "bf16";
-  const std::string text = std::string("mma.sync.aligned.m16n8k16.row.col.f32.") + element + "." + element +
-                           ".f32 {$0, $1, $2, $3}, {$4, $5, $6, $7}, {$8, $9}, {$10, $11, $12, $13};";
-  const std::string constraints = "=f,=f,=f,=f,r,r,r,r,r,r,f,f,f,f";
-  llvm::Type* four = llvm::StructType::get(b.getContext(), std::vector<llvm::Type*>(4, b.getFloatTy()));
+  Source a_source(e, op, 0, instruction, layout), b_source(e, op, 2, instruction, layout);
+  const size_t a_count = a_source.registers(), b_count = b_source.registers(),
+               c_count = size_t(instruction.c.register_count());
+  const std::string text =
+      fmt::format("mma.sync.aligned.{} {}, {}, {}, {};", instruction.name, operand_list(0, c_count),
+                  operand_list(c_count, a_count), operand_list(c_count + a_count, b_count),
+                  operand_list(c_count + a_count + b_count, c_count));
+  const char sum = constraint(result->type.element);
+  std::string constraints;
+  for (size_t i = 0; i < c_count; ++i) constraints += fmt::format("={},", sum);
+  for (size_t i = 0; i < a_count + b_count; ++i) constraints += "r,";
+  for (size_t i = 0; i < c_count; ++i) constraints += fmt::format("{}{}", i ? "," : "", sum);
+  llvm::Type* sums = llvm::StructType::get(
+      b.getContext(), std::vector<llvm::Type*>(c_count, e.element_type(result->type.element)));
   Registers c = e.tiles.at(op->operands[4]);
   const int64_t rows = layout.repeat[0], columns = layout.repeat[1];
-  const BufferLayout a_memory(op->operands[0]), b_memory(op->operands[2]);
-  const Fragments a(a_memory, 1, layout), bs(b_memory, 0, layout);
-  SlotAddresses a_addresses(e, slot_address(e, a_memory, e.scalar(op->operands[1])));
-  SlotAddresses b_addresses(e, slot_address(e, b_memory, e.scalar(op->operands[3])));
-  for (int64_t k = 0; k < op->attribute(0); k += 16) {
-    std::vector<std::vector<Value*>> b_words;
-    for (const SharedAccess& load : bs.loads(k)) {
-      const std::vector<Value*> words = load_matrices(e, load, b_addresses[load.address], bs.transposed());
-      for (size_t i = 0; i < words.size(); i += 2) b_words.push_back({words[i], words[i + 1]});
-    }
-    const std::vector<SharedAccess> a_loads = a.loads(k);
+  for (int64_t k = 0; k < op->attribute(0); k += instruction.k()) {
+    const Registers b_words = b_source.load(k, 0, columns);
     for (int64_t i = 0; i < rows; ++i) {
-      const SharedAccess& load = a_loads[size_t(i)];
-      const std::vector<Value*> a_words = load_matrices(e, load, a_addresses[load.address], a.transposed());
+      const Registers a_words = a_source.load(k, i, 1);
       for (int64_t j = 0; j < columns; ++j) {
-        const size_t first = size_t((i * columns + j) * 4);
-        std::vector<Value*> operands(a_words);
-        operands.insert(operands.end(), b_words[size_t(j)].begin(), b_words[size_t(j)].end());
-        operands.insert(operands.end(), c.begin() + ptrdiff_t(first), c.begin() + ptrdiff_t(first + 4));
-        Value* d = e.assembly(text, constraints, four, operands, false);
-        for (unsigned r = 0; r < 4; ++r) c[first + r] = b.CreateExtractValue(d, r);
+        const size_t first = size_t(i * columns + j) * c_count;
+        Registers operands(a_words);
+        const auto b_first = b_words.begin() + ptrdiff_t(size_t(j) * b_count);
+        operands.insert(operands.end(), b_first, b_first + ptrdiff_t(b_count));
+        operands.insert(operands.end(), c.begin() + ptrdiff_t(first), c.begin() + ptrdiff_t(first + c_count));
+        Value* d = e.assembly(text, constraints, sums, operands, false);
+        for (unsigned r = 0; r < c_count; ++r) c[first + r] = b.CreateExtractValue(d, r);
       }
     }
   }
@@ -143,8 +176,8 @@ void emit_chain(Emitter& e, const Op* op) {
 }  // namespace
 
 void emit_mma(Emitter& e, const Op* op) {
-  if (has_mma(op->operands[0]->type.element))
-    emit_tensor(e, op);
+  if (const MmaInstruction* instruction = mma_of(*op))
+    emit_tensor(e, op, *instruction);
   else
     emit_chain(e, op);
 }

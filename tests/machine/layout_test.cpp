@@ -16,6 +16,10 @@ using namespace heddle::ir;
 
 namespace {
 
+// 16 x 8 in a warp.
+const Layout kWarp{
+    .rank = 2, .registers = {{1, 0}, {0, 3}}, .lanes = {{1, 1}, {1, 2}, {0, 0}, {0, 1}, {0, 2}}, .warps = {}};
+
 Type tile(std::initializer_list<int64_t> extents) {
   Type type{.kind = Type::Kind::data};
   for (const int64_t extent : extents) type.extents[type.rank++].value = extent;
@@ -82,19 +86,11 @@ TEST_CASE("a thread of a blocked layout holds neighbours, and its warp's lanes g
   CHECK(layout.repeat[0] == 4);
 }
 
-TEST_CASE("accumulators are laid out as the PTX manual draws them") {
+TEST_CASE("accumulators cover tiles of any extents") {
   for (const int64_t m : {16, 48, 128})
     for (const int64_t n : {8, 24, 192}) {
-      check_covers(mma_accumulator(tile({m, n}), 1, 2), tile({m, n}));
+      check_covers(spread(kWarp, tile({m, n}), 1, 2), tile({m, n}));
       check_covers(fma_accumulator(tile({m, n}), 2, 1), tile({m, n}));
-    }
-  const Layout layout = mma_accumulator(tile({16, 8}), 1, 1);
-  for (int64_t lane = 0; lane < 32; ++lane)
-    for (int64_t r = 0; r < 4;
-         ++r) {  // c0..c3: row groupID (+8 for c2, c3), column threadID_in_group * 2 + (r & 1)
-      const Coordinates at = sum(layout.of_thread(lane), layout.of_register(r));
-      CHECK(at[0] == lane / 4 + (r >= 2 ? 8 : 0));
-      CHECK(at[1] == lane % 4 * 2 + r % 2);
     }
 }
 
@@ -103,7 +99,7 @@ TEST_CASE("layouts of reduced, widened and transposed tiles follow element by el
   for (int i = 0; i < 60; ++i) {
     const Type type = tile({int64_t(1 + random() % 70), int64_t(1 + random() % 70)});
     const Layout layout =
-        i % 3 ? blocked(type, int(random() % 2), int64_t(1) << random() % 3, 4) : mma_accumulator(type, 2, 2);
+        i % 3 ? blocked(type, int(random() % 2), int64_t(1) << random() % 3, 4) : spread(kWarp, type, 2, 2);
     const Layout swapped = transposed(layout);
     for (int64_t thread = 0; thread < layout.threads(); thread += 5) {
       const Coordinates from = layout.of_thread(thread), to = swapped.of_thread(thread);

@@ -90,7 +90,7 @@ TEST_CASE("any tile stored in one layout is loaded in another as it was") {
     const auto layout = [&] {
       const int64_t warps_m = random() % 2 ? warps : 1;
       switch (random() % 4) {
-        case 0: return ir::mma_accumulator(type, warps_m, warps / warps_m);
+        case 0: return ir::spread(mma_instructions()[0].c, type, warps_m, warps / warps_m);
         case 1: return ir::fma_accumulator(type, warps_m, warps / warps_m);
         default: return blocked(type, int(random() % 2), int64_t(1) << random() % 4, warps);
       }
@@ -121,7 +121,7 @@ TEST_CASE("accumulators cross shared memory to rows without a bank conflict") {
         CAPTURE(rows);
         CAPTURE(columns);
         const Type type = tile(element, {rows, columns});
-        const Layout from = ir::mma_accumulator(type, 2, 2), to = blocked(type, 1, 8, 4);
+        const Layout from = ir::spread(mma_instructions()[0].c, type, 2, 2), to = blocked(type, 1, 8, 4);
         const BufferLayout memory = placed(type, from, to);
         CHECK(memory.slot_bytes == 2 * rows * columns);
         for (const auto& [layout, kind, bytes] :
@@ -144,81 +144,4 @@ TEST_CASE("predicted bank conflicts are those that are counted") {
         access.address[size_t(lane)] = random() % 3 ? lane * step : access.bytes * int64_t(random() % 200);
     CHECK(bank_passes(access).taken == counted_passes(access));
   }
-}
-
-// What copies put into a buffer is found again by ldmatrix, lane by lane as the PTX manual draws the
-// fragments of mma.m16n8k16; and neither has a conflict.
-TEST_CASE("copies and fragments of 16-bit operands agree, without a bank conflict") {
-  for (const int64_t k_extent : {16, 32, 64, 128})
-    for (const int64_t outer_extent : {64, 128, 256})
-      for (const int k_axis : {0, 1})
-        for (const int fast : {0, 1})
-          for (const int64_t warps : {4, 8}) {
-            CAPTURE(k_extent);
-            CAPTURE(outer_extent);
-            CAPTURE(k_axis);
-            CAPTURE(fast);
-            const int outer = 1 - k_axis;
-            Type type = tile(DType::bf16, {0, 0});
-            type.extents[size_t(outer)].value = outer_extent;
-            type.extents[size_t(k_axis)].value = k_extent;
-            const Type result =
-                k_axis == 1 ? tile(DType::f32, {outer_extent, 128}) : tile(DType::f32, {128, outer_extent});
-            const Layout accumulator = ir::mma_accumulator(result, 2, warps / 2);
-            const auto reads = [&](const BufferLayout& memory) {
-              std::vector<SharedAccess> all;
-              const Fragments fragments(memory, k_axis, accumulator);
-              for (int64_t k = 0; k < k_extent; k += 16)
-                for (SharedAccess& load : fragments.loads(k)) all.push_back(std::move(load));
-              return all;
-            };
-            const BufferLayout memory = place(type, {fast}, [&](const BufferLayout& candidate) {
-              std::vector<SharedAccess> all = reads(candidate);
-              for (CopyTurn& turn : copy_turns(candidate, warps * 32)) all.push_back(std::move(turn.to));
-              return all;
-            });
-            std::map<int64_t, ir::Coordinates> held;  // by byte
-            for (const CopyTurn& turn : copy_turns(memory, warps * 32)) {
-              for (int64_t warp = 0; warp < warps; ++warp)
-                CHECK(bank_passes(turn.to.of_warp(warp)).conflicts() == 0);
-              for (int64_t thread = 0; thread < warps * 32; ++thread) {
-                if (!takes_part(turn.to, thread)) continue;
-                for (int64_t i = 0; i < 8; ++i) {
-                  ir::Coordinates at{};
-                  at[size_t(fast)] = turn.column.of(thread) + i;
-                  at[size_t(1 - fast)] = turn.row.of(thread);
-                  REQUIRE(held.emplace(turn.to.address.of(thread) + 2 * i, at).second);
-                }
-              }
-            }
-            REQUIRE(int64_t(held.size()) == k_extent * outer_extent);
-
-            const Fragments fragments(memory, k_axis, accumulator);
-            CHECK(fragments.transposed() == (fast != k_axis));
-            for (int64_t k = 0; k < k_extent; k += 16) {
-              const std::vector<SharedAccess> loads = fragments.loads(k);
-              for (size_t load = 0; load < loads.size(); ++load)
-                for (int64_t warp = 0; warp < warps; ++warp) {
-                  CHECK(bank_passes(loads[load].of_warp(warp)).conflicts() == 0);
-                  const int64_t first =
-                      thread_coordinate(accumulator, outer, /*warps_only=*/true).of(warp * 32);
-                  for (int64_t matrix = 0; matrix < loads[load].lanes / 8; ++matrix)
-                    for (int64_t lane = 0; lane < 32; ++lane)
-                      for (int64_t half = 0; half < 2; ++half) {
-                        const int64_t along = lane % 4 * 2 + half, across = lane / 4;
-                        const int64_t row = fragments.transposed() ? along : across;
-                        const int64_t column = fragments.transposed() ? across : along;
-                        const int64_t byte =
-                            loads[load].address.of(warp * 32 + matrix * 8 + row) + 2 * column;
-                        ir::Coordinates due{};
-                        // A: matrices of rows 0 and 8, then of K 8. B: of K 0 and 8, then of the next block.
-                        const int64_t block = k_axis == 1 ? int64_t(load) : int64_t(load) * 2 + matrix / 2;
-                        due[size_t(outer)] = first + block * accumulator.block(outer) +
-                                             (k_axis == 1 ? matrix % 2 * 8 : 0) + across;
-                        due[size_t(k_axis)] = k + (k_axis == 1 ? matrix / 2 : matrix % 2) * 8 + along;
-                        REQUIRE(held.at(byte) == due);
-                      }
-                }
-            }
-          }
 }
