@@ -15,7 +15,7 @@ namespace {
 
 // All that are read anywhere in the library; a test compares with the sources and with README.md.
 constexpr std::string_view kVariables[] = {
-    "HEDDLE_CACHE_DIR", "HEDDLE_DUMP", "HEDDLE_DUMP_DIR", "HEDDLE_LOG", "HEDDLE_NUM_THREADS",
+    "HEDDLE_CACHE_DIR", "HEDDLE_DUMP", "HEDDLE_DUMP_DIR", "HEDDLE_LOG", "HEDDLE_NUM_THREADS", "HEDDLE_PTXAS",
 };
 
 }  // namespace

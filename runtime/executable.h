@@ -2,6 +2,8 @@
 #pragma once
 
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "codegen/compile.h"
 #include "runtime/launch.h"
@@ -24,10 +26,13 @@ class Executable {
   virtual void run(Stream& stream, const LaunchWork& launch, Location where) const = 0;
 };
 
-// Where compiled code came from, for LaunchReport.
+// Where compiled code came from, and what it took: for LaunchReport and the log.
 struct CodeOrigin {
   bool cache_hit = false;
   const char* cache_path = "";
+  double codegen_ms = 0, assemble_ms = 0, load_ms = 0;
+  GpuCode gpu{};
+  std::vector<std::string> remarks{};  // of the assembler
 };
 
 // The lowered kernel made ready for the stream's device, through the cache where code is compiled. Throws

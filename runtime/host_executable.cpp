@@ -5,6 +5,7 @@
 #include "codegen/ir/fail.h"
 #include "codegen/ir/intern.h"
 #include "runtime/cache.h"
+#include "runtime/clock.h"
 #include "runtime/executable.h"
 #include "runtime/workers.h"
 
@@ -53,6 +54,7 @@ class HostExecutable final : public Executable {
 
 std::unique_ptr<Executable> make_host_executable(const KernelSource& source, const ir::Function& lowered,
                                                  CodeOrigin& origin) {
+  Clock::time_point start = Clock::now();
   CacheOutcome outcome;
   const std::shared_ptr<const Entry> entry = Cache::of_process().get_or_create(
       source.name, codegen::cache_key_text(lowered),
@@ -62,14 +64,19 @@ std::unique_ptr<Executable> make_host_executable(const KernelSource& source, con
                       {"scratch_bytes", std::to_string(artifact.scratch_bytes)}}};
       },
       &outcome);
-  origin = {.cache_hit = outcome.source != CacheOutcome::Source::made, .cache_path = intern(outcome.path)};
+  origin.codegen_ms = milliseconds_since(start);
+  origin.cache_hit = outcome.source != CacheOutcome::Source::made;
+  origin.cache_path = intern(outcome.path);
   const std::string* code = entry->find("object");
   const std::string* scratch_bytes = entry->find("scratch_bytes");
   if (!code || !scratch_bytes)
     fail(ErrorKind::cache, source.where, "kernel '{}': the cache entry {} lacks its code; remove that file",
          source.name, outcome.path);
-  return std::make_unique<HostExecutable>(
-      codegen::load({.code = *code, .scratch_bytes = std::stoll(*scratch_bytes)}));
+  start = Clock::now();
+  std::unique_ptr<codegen::Program> program =
+      codegen::load({.code = *code, .scratch_bytes = std::stoll(*scratch_bytes)});
+  origin.load_ms = milliseconds_since(start);
+  return std::make_unique<HostExecutable>(std::move(program));
 }
 
 std::unique_ptr<Executable> make_interpreter_executable(std::unique_ptr<ir::Function> lowered) {

@@ -2,7 +2,6 @@
 #include "runtime/launch.h"
 
 #include <atomic>
-#include <chrono>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -13,18 +12,14 @@
 #include "codegen/ir/fail.h"
 #include "codegen/ir/intern.h"
 #include "runtime/arguments.h"
+#include "runtime/clock.h"
 #include "runtime/environment.h"
 #include "runtime/executable.h"
+#include "runtime/log.h"
 
 namespace heddle::runtime {
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double milliseconds_since(Clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-}
 
 // The schedule is shared with the variant: a repeated launch copies none.
 struct ThreadReport {
@@ -97,7 +92,7 @@ void lower(const KernelSource& source, Variant& variant, Location where) {
   thread_report.report.trace_ms += milliseconds_since(start);
 }
 
-void compile(const KernelSource& source, Variant& variant, const Stream& stream, Location where) {
+CodeOrigin compile(const KernelSource& source, Variant& variant, const Stream& stream, Location where) {
   const Clock::time_point start = Clock::now();
   CodeOrigin origin;
   switch (variant.device.kind()) {
@@ -116,8 +111,43 @@ void compile(const KernelSource& source, Variant& variant, const Stream& stream,
   LaunchReport& report = thread_report.report;
   report.cache_hit = origin.cache_hit;
   report.cache_path = origin.cache_path;
+  report.codegen_ms = origin.codegen_ms;
+  report.assemble_ms = origin.assemble_ms;
+  report.load_ms = origin.load_ms;
+  report.gpu = origin.gpu;
   report.compile_ms = milliseconds_since(start);
   report.compiled_now = true;
+  return origin;
+}
+
+// After a kernel was made, with no lock held: a log sink may launch.
+void tell(const KernelSource& source, Device device, const std::vector<std::string>& remarks,
+          Location where) {
+  if (log_level() < LogLevel::info) return;
+  const LaunchReport report = last_launch();
+  if (device.kind() == Device::Kind::interpreter) {
+    log(LogLevel::info, "kernel '{}' for the interpreter: traced in {:.1f} ms", source.name, report.trace_ms);
+    return;
+  }
+  log(LogLevel::info, "kernel '{}' for {}: traced in {:.1f} ms; cache {}, ready in {:.1f} ms, {}",
+      source.name, device.name(where), report.trace_ms, report.cache_hit ? "hit" : "miss", report.compile_ms,
+      *report.cache_path ? report.cache_path : "in no file");
+  if (device.kind() == Device::Kind::cpu) {
+    log(LogLevel::debug, "kernel '{}': {:.1f} ms to object code, {:.1f} ms to load", source.name,
+        report.codegen_ms, report.load_ms);
+    return;
+  }
+  log(LogLevel::debug, "kernel '{}': {:.1f} ms to PTX, {:.1f} ms to assemble, {:.1f} ms to load", source.name,
+      report.codegen_ms, report.assemble_ms, report.load_ms);
+  log(LogLevel::debug, "kernel '{}': {}", source.name, describe(report.gpu));
+  if (report.gpu.spill_store_bytes > 0 || report.gpu.spill_load_bytes > 0)
+    log(LogLevel::info,
+        "kernel '{}' spills: {} registers are not enough, so its code moves {} bytes to local memory and {} "
+        "back; "
+        "smaller tiles, or more warps, need fewer",
+        source.name, report.gpu.registers, report.gpu.spill_store_bytes, report.gpu.spill_load_bytes);
+  for (const std::string& remark : remarks)
+    log(LogLevel::info, "kernel '{}': {} remarks: {}", source.name, report.gpu.assembler, remark);
 }
 
 // Does one step of making a variant, unless it is done. Threads that want the same one wait for it; if it
@@ -213,9 +243,10 @@ void launch(const KernelSource& source, KernelState*& state, const Schedule* sch
             Stream& stream, const Argument* arguments, int count, Location where, Purpose purpose) {
   ThreadReport& mine = thread_report;
   LaunchReport& report = mine.report;
-  report.trace_ms = report.compile_ms = 0;
+  report.trace_ms = report.compile_ms = report.codegen_ms = report.assemble_ms = report.load_ms = 0;
   report.cache_hit = report.compiled_now = false;
   report.cache_path = "";
+  report.gpu = {};
   PackedArguments packed;
   check_grid(source, grid, where);
   pack(source, arguments, count, packed, where);
@@ -238,7 +269,9 @@ void launch(const KernelSource& source, KernelState*& state, const Schedule* sch
     if (work.workers == 0) return;
     check_memory(source, arguments, count, where);
   }
-  once(source, variant, variant.compiled, where, [&] { compile(source, variant, stream, where); });
+  CodeOrigin origin;
+  once(source, variant, variant.compiled, where, [&] { origin = compile(source, variant, stream, where); });
+  if (report.compiled_now) tell(source, variant.device, origin.remarks, where);
   if (purpose == Purpose::prepare) return;
   variant.executable->run(stream,
                           {.arguments = arguments,
@@ -251,6 +284,16 @@ void launch(const KernelSource& source, KernelState*& state, const Schedule* sch
 
 void destroy(KernelState* state) noexcept {
   delete state;
+}
+
+const char* describe(const GpuCode& code) {
+  if (!*code.assembler) return "";
+  const bool told = code.spill_store_bytes >= 0 && code.spill_load_bytes >= 0;
+  const std::string spilled =
+      told ? fmt::format("{} bytes spilled", code.spill_store_bytes + code.spill_load_bytes)
+           : fmt::format("{} bytes of local memory a thread", code.stack_bytes);
+  return intern(fmt::format("{} registers, {}, {:.1f} KiB shared, by {}", code.registers, spilled,
+                            double(code.shared_bytes) / 1024, code.assembler));
 }
 
 LaunchReport last_launch() {

@@ -75,13 +75,29 @@ HEDDLE_API void launch(const KernelSource& source, KernelState*& state, const Sc
                        Purpose purpose = Purpose::run);
 HEDDLE_API void destroy(KernelState* state) noexcept;
 
+// What a GPU's assembler made of a kernel. Bytes of spills are -1 where it does not tell.
+struct GpuCode {
+  const char* assembler = "";      // "ptxas 13.0.88", "driver 12.8"; interned
+  int registers = -1;              // of a thread
+  int64_t stack_bytes = -1;        // of a thread, in local memory
+  int64_t spill_store_bytes = -1;  // moved to local memory, for lack of registers, by instructions of the
+  int64_t spill_load_bytes = -1;   // code, and back
+  int64_t shared_bytes = -1;       // of a CTA
+};
+// "64 registers, 0 bytes spilled, 48.0 KiB shared, by ptxas 13.0.88"; interned.
+HEDDLE_API const char* describe(const GpuCode& code);
+
 // What the last launch of this kernel on the calling thread cost and found; for samples and tests.
 struct LaunchReport {
   double trace_ms = 0;          // tracing and passes
-  double compile_ms = 0;        // code generation, or loading from the cache
+  double compile_ms = 0;        // all of what follows
+  double codegen_ms = 0;        // to PTX or object code, or looking that up in the cache
+  double assemble_ms = 0;       // a GPU's PTX to a cubin, or looking that up
+  double load_ms = 0;           // into this process or the driver
   bool cache_hit = false;       // the code came from disk
   bool compiled_now = false;    // this launch had to trace and compile or load
   const char* cache_path = "";  // interned; empty if the cache is off or unusable
+  GpuCode gpu;                  // that this launch made or loaded; no assembler: none
   Schedule schedule;            // that was used
 };
 HEDDLE_API LaunchReport last_launch();

@@ -23,6 +23,11 @@ enum Result : int {
   kInvalidPtx = 218,
   kJitCompilerNotFound = 221,
   kUnsupportedPtxVersion = 222,
+  kJitCompilationDisabled = 223,
+  kInvalidSource = 300,
+  kSharedObjectSymbolNotFound = 302,
+  kSharedObjectInitFailed = 303,
+  kOperatingSystem = 304,
   kInvalidHandle = 400,
   kIllegalAddress = 700,
   kLaunchOutOfResources = 701,
@@ -58,7 +63,14 @@ enum PointerAttribute : int {
 };
 enum PointerAccess : int { kAccessNone = 0, kAccessRead = 1, kAccessReadWrite = 3 };
 enum MemoryType : int { kMemoryTypeHost = 1, kMemoryTypeDevice = 2, kMemoryTypeUnified = 4 };
-enum JitOption : int { kJitErrorLogBuffer = 5, kJitErrorLogBufferSizeBytes = 6, kJitTarget = 9 };
+enum JitOption : int {
+  kJitInfoLogBuffer = 3,
+  kJitInfoLogBufferSizeBytes = 4,
+  kJitErrorLogBuffer = 5,
+  kJitErrorLogBufferSizeBytes = 6,
+  kJitTarget = 9,
+  kJitLogVerbose = 12,
+};
 enum JitInputType : int { kJitInputPtx = 1 };
 enum CaptureStatus : int { kCaptureNone = 0, kCaptureActive = 1, kCaptureInvalidated = 2 };
 enum CaptureMode : int { kCaptureGlobal = 0, kCaptureThreadLocal = 1, kCaptureRelaxed = 2 };
@@ -90,6 +102,8 @@ inline constexpr unsigned kStreamNonBlocking = 1;
   HEDDLE_CUDA(module_load_data, cuModuleLoadData, (Module * module, const void* image))                      \
   HEDDLE_CUDA(module_unload, cuModuleUnload, (Module module))                                                \
   HEDDLE_CUDA(module_function, cuModuleGetFunction, (Function * function, Module module, const char* name))  \
+  HEDDLE_CUDA(function_get, cuFuncGetAttribute,                                                              \
+              (int* value, FunctionAttribute attribute, Function function))                                  \
   HEDDLE_CUDA(function_set, cuFuncSetAttribute, (Function function, FunctionAttribute attribute, int value)) \
   HEDDLE_CUDA(link_create, cuLinkCreate_v2, (unsigned count, JitOption* options, void** values, Link* link)) \
   HEDDLE_CUDA(link_add, cuLinkAddData_v2,                                                                    \

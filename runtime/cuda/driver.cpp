@@ -104,6 +104,22 @@ bool is_fault(Result result) {
   }
 }
 
+// What this driver can't do, whatever is asked next.
+bool driver_lacks(Result result) {
+  switch (result) {
+    case kInvalidImage:
+    case kNoBinaryForGpu:
+    case kInvalidPtx:
+    case kInvalidSource:
+    case kUnsupportedPtxVersion:
+    case kJitCompilerNotFound:
+    case kJitCompilationDisabled:
+    case kSharedObjectSymbolNotFound:
+    case kSharedObjectInitFailed: return true;
+    default: return false;
+  }
+}
+
 // Kernels fault while their launcher is long elsewhere: whatever call tells of it, the kernel was launched
 // before.
 std::string fault_advice() {
@@ -122,12 +138,34 @@ std::string fault_advice() {
 const char* advice(Result result) {
   switch (result) {
     case kOutOfMemory: return "the device has no memory left; free some, or take a smaller problem";
+    case kInvalidImage:
+    case kNoBinaryForGpu:
+      return "the driver loads code for its own GPUs, made by its own major version of CUDA or one before; "
+             "update "
+             "it, or let HEDDLE_PTXAS=driver assemble";
     case kInvalidPtx:
-    case kUnsupportedPtxVersion:
-      return "the driver does not accept the PTX, perhaps because it is older than CUDA 12.0; update it";
+    case kInvalidSource:
+      return "the driver does not accept the PTX, which HEDDLE_DUMP=ptx shows; is it older than CUDA 12.0, "
+             "update "
+             "it, else report this";
+    case kUnsupportedPtxVersion: return "PTX 8.0 takes a driver of CUDA 12.0 or later; update it";
     case kJitCompilerNotFound:
-      return "the driver lacks its PTX compiler (libnvidia-ptxjitcompiler.so); install it beside libcuda";
-    case kNoBinaryForGpu: return "the code is for another GPU than this one";
+      return "the driver lacks its PTX compiler; install its libnvidia-ptxjitcompiler.so beside libcuda, or "
+             "let "
+             "HEDDLE_PTXAS name a ptxas";
+    case kJitCompilationDisabled:
+      return "the driver's PTX compiler is switched off; unset CUDA_DISABLE_PTX_JIT, or let HEDDLE_PTXAS "
+             "name a "
+             "ptxas";
+    case kSharedObjectSymbolNotFound:
+    case kSharedObjectInitFailed:
+      return "one of the driver's libraries, such as libnvidia-ptxjitcompiler.so, can't be used; install all "
+             "of "
+             "them from one version of the driver, or let HEDDLE_PTXAS name a ptxas";
+    case kOperatingSystem:
+      return "the system refused something to the driver: see the kernel's log, limits of memory, and the "
+             "rights "
+             "on /dev/nvidia*";
     case kLaunchOutOfResources: return "the CTA asks for more registers or shared memory than the device has";
     case kStreamCaptureUnsupported:
     case kStreamCaptureImplicit:
@@ -167,6 +205,10 @@ const Api& driver(Location where) {
   fail(ErrorKind::unsupported, where, "{}", why);
 }
 
+std::string cuda_version(int number) {
+  return fmt::format("{}.{}", number / 1000, number % 1000 / 10);
+}
+
 void check(Result result, Location where, const char* doing) {
   if (result == kSuccess) return;
   const Api& api = the_driver().api;
@@ -175,11 +217,11 @@ void check(Result result, Location where, const char* doing) {
   const std::string number = std::to_string(int(result));
   if (api.error_name(result, &name) != kSuccess || !name) name = number.c_str();
   if (api.error_string(result, &text) != kSuccess || !text) text = "an error unknown to the driver";
-  const ErrorKind kind =
-      result == kInvalidPtx || result == kUnsupportedPtxVersion || result == kJitCompilerNotFound
-          ? ErrorKind::unsupported
-          : ErrorKind::launch;
-  fail(kind, where, "{} failed: {} ({}): {}", doing, name, text,
+  const ErrorKind kind = driver_lacks(result) ? ErrorKind::unsupported : ErrorKind::launch;
+  int version = 0;
+  const bool told = kind == ErrorKind::unsupported && api.driver_version(&version) == kSuccess;
+  fail(kind, where, "{} failed: {} ({}){}: {}", doing, name, text,
+       told ? fmt::format(" by the driver of CUDA {}", cuda_version(version)) : "",
        is_fault(result) ? fault_advice() : advice(result));
 }
 

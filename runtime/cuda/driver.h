@@ -1,6 +1,8 @@
 // The driver, opened when it is first asked for, and its failures as Errors.
 #pragma once
 
+#include <string>
+
 #include "codegen/ir/location.h"
 #include "runtime/cuda/api.h"
 
@@ -11,6 +13,9 @@ namespace heddle::runtime::cuda {
 const Api* find_driver(const char** why = nullptr);
 // The driver, or Error (unsupported).
 const Api& driver(Location where);
+
+// "12.8" for 12080, as the driver counts.
+std::string cuda_version(int number);
 
 // Throws the Error that says what `result` means and what to do; returns for success. `doing`: "loading
 // kernel 'x'".

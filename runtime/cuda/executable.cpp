@@ -1,11 +1,13 @@
-// Kernels on NVIDIA GPUs: PTX from the code generator, cubin from the driver's assembler, both cached;
-// launches.
+// Kernels on NVIDIA GPUs: PTX from the code generator, cubin from an assembler, both cached; launches.
 #include <algorithm>
 
 #include "codegen/ir/fail.h"
 #include "codegen/ir/intern.h"
 #include "runtime/arguments.h"
 #include "runtime/cache.h"
+#include "runtime/clock.h"
+#include "runtime/cuda/assemble.h"
+#include "runtime/cuda/assembly_report.h"
 #include "runtime/cuda/capture.h"
 #include "runtime/cuda/driver.h"
 #include "runtime/cuda/launches.h"
@@ -27,14 +29,15 @@ constexpr int64_t kMaxGridX = INT32_MAX, kMaxGridY = 65535;
 class CudaExecutable final : public Executable {
  public:
   CudaExecutable(const KernelSource& source, const DeviceInfo& device, const std::string& cubin,
-                 const std::string& entry, int threads, int64_t shared_bytes, Location where)
+                 const std::string& assembled_by, const std::string& entry, int threads, int64_t shared_bytes,
+                 Location where)
       : source_(source),
         name_(intern(source.name)),
         device_(device),
         api_(cuda::driver(where)),
         threads_(threads),
         shared_bytes_(shared_bytes) {
-    const std::string doing = fmt::format("loading kernel '{}'", source.name);
+    const std::string doing = fmt::format("loading kernel '{}', assembled by {}", source.name, assembled_by);
     const cuda::ContextScope scope(device, where);
     check(api_.module_load_data(&module_, cubin.data()), where, doing.c_str());
     try {
@@ -42,11 +45,26 @@ class CudaExecutable final : public Executable {
       if (shared_bytes > 48 * 1024)  // more must be opted in to
         check(api_.function_set(function_, cuda::kMaxDynamicSharedSizeBytes, int(shared_bytes)), where,
               doing.c_str());
+      check(api_.function_get(&registers_, cuda::kNumRegs, function_), where, doing.c_str());
+      check(api_.function_get(&local_bytes_, cuda::kLocalSizeBytes, function_), where, doing.c_str());
     } catch (...) {
       api_.module_unload(module_);
       throw;
     }
   }
+  // What the assembler said of the code, and the driver where it did not.
+  GpuCode resources(const cuda::AssemblyReport& report, const std::string& assembled_by) const {
+    GpuCode code{.assembler = intern(assembled_by),
+                 .registers = report.registers >= 0 ? report.registers : registers_,
+                 .stack_bytes = report.stack_bytes >= 0 ? report.stack_bytes : local_bytes_,
+                 .spill_store_bytes = report.spill_store_bytes,
+                 .spill_load_bytes = report.spill_load_bytes,
+                 .shared_bytes = std::max<int64_t>(0, report.shared_bytes) + shared_bytes_};
+    if (code.stack_bytes == 0 && code.spill_store_bytes < 0)  // there is nowhere to spill to
+      code.spill_store_bytes = code.spill_load_bytes = 0;
+    return code;
+  }
+
   // The module stays loaded: kernels are destroyed at exit, when the driver may be gone, and a launch may
   // still run.
 
@@ -83,34 +101,8 @@ class CudaExecutable final : public Executable {
   const int64_t shared_bytes_;
   cuda::Module module_ = nullptr;
   cuda::Function function_ = nullptr;
+  int registers_ = 0, local_bytes_ = 0;  // of a thread
 };
-
-// PTX to cubin by the driver's own assembler.
-std::string assemble(const std::string& ptx, const KernelSource& source, const DeviceInfo& device,
-                     Location where) {
-  const Api& api = cuda::driver(where);
-  const cuda::ContextScope scope(device, where);
-  const std::string doing = fmt::format("assembling kernel '{}'", source.name);
-  char log[4096] = "";
-  cuda::JitOption options[] = {cuda::kJitErrorLogBuffer, cuda::kJitErrorLogBufferSizeBytes};
-  void* values[] = {log, reinterpret_cast<void*>(sizeof log - 1)};
-  cuda::Link link = nullptr;
-  check(api.link_create(2, options, values, &link), where, doing.c_str());
-  void* cubin = nullptr;
-  size_t size = 0;
-  cuda::Result result = api.link_add(link, cuda::kJitInputPtx, const_cast<char*>(ptx.c_str()), ptx.size() + 1,
-                                     source.name, 0, nullptr, nullptr);
-  if (result == cuda::kSuccess) result = api.link_complete(link, &cubin, &size);
-  std::string code;
-  if (result == cuda::kSuccess) code.assign(static_cast<const char*>(cubin), size);
-  api.link_destroy(link);
-  // A refusal for the driver's own reasons keeps its kind and advice; the log is about the text.
-  const bool ours = result != cuda::kUnsupportedPtxVersion && result != cuda::kJitCompilerNotFound;
-  if (result != cuda::kSuccess && *log && ours)
-    fail(ErrorKind::compile, where, "{} failed; the assembler says: {}", doing, log);
-  check(result, where, *log ? fmt::format("{} (the assembler says: {})", doing, log).c_str() : doing.c_str());
-  return code;
-}
 
 const std::string& section(const Entry& entry, const char* name, const KernelSource& source,
                            const std::string& path) {
@@ -135,9 +127,10 @@ std::unique_ptr<Executable> make_cuda_executable(const KernelSource& source, con
             .c_str());
   }
   const cuda::RelaxedCapture relaxed(cuda::driver(where));
+  Clock::time_point start = Clock::now();
   const codegen::GpuTarget target{.sm = info.sm, .shared_bytes = info.shared_bytes};
   const std::unique_ptr<ir::Function> program = codegen::lower_gpu(lowered, schedule, target, where);
-  CacheOutcome ptx_outcome, cubin_outcome;
+  CacheOutcome ptx_outcome;
   const std::shared_ptr<const Entry> text = Cache::of_process().get_or_create(
       source.name, codegen::gpu_key_text(*program, target),
       [&] {
@@ -151,18 +144,28 @@ std::unique_ptr<Executable> make_cuda_executable(const KernelSource& source, con
   const auto part = [&](const char* name) -> const std::string& {
     return section(*text, name, source, ptx_outcome.path);
   };
-  const std::string& ptx = part("ptx");
-  int version = 0;
-  check(cuda::driver(where).driver_version(&version), where, "asking for the driver's version");
-  const std::shared_ptr<const Entry> code = Cache::of_process().get_or_create(
-      source.name, fmt::format("cubin sm_{} by driver {}\n{}", info.sm, version, ptx),
-      [&] { return Entry{{{"cubin", assemble(ptx, source, info, where)}}}; }, &cubin_outcome);
-  origin = {.cache_hit = ptx_outcome.source != CacheOutcome::Source::made &&
-                         cubin_outcome.source != CacheOutcome::Source::made,
-            .cache_path = intern(ptx_outcome.path)};
-  return std::make_unique<CudaExecutable>(source, info, section(*code, "cubin", source, cubin_outcome.path),
-                                          part("entry"), std::stoi(part("threads")),
-                                          std::stoll(part("shared_bytes")), where);
+  const std::string &ptx = part("ptx"), &entry = part("entry");
+  origin.codegen_ms = milliseconds_since(start);
+
+  start = Clock::now();
+  const cuda::Assembled assembled = cuda::assemble(source, ptx, info, where);
+  const auto assembled_part = [&](const char* name) -> const std::string& {
+    return section(*assembled.entry, name, source, assembled.outcome.path);
+  };
+  origin.assemble_ms = milliseconds_since(start);
+  origin.cache_hit = ptx_outcome.source != CacheOutcome::Source::made &&
+                     assembled.outcome.source != CacheOutcome::Source::made;
+  origin.cache_path = intern(ptx_outcome.path);
+
+  start = Clock::now();
+  auto executable =
+      std::make_unique<CudaExecutable>(source, info, assembled_part("cubin"), assembled.by, entry,
+                                       std::stoi(part("threads")), std::stoll(part("shared_bytes")), where);
+  cuda::AssemblyReport report = cuda::read_assembly_report(assembled_part("log"), entry);
+  origin.gpu = executable->resources(report, assembled.by);
+  origin.remarks = std::move(report.remarks);
+  origin.load_ms = milliseconds_since(start);
+  return executable;
 }
 
 }  // namespace heddle::runtime

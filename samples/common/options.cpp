@@ -74,6 +74,7 @@ double report(const Options& options, heddle::Stream& stream, const std::functio
                 cold.cache_path);
   else
     std::printf("compile   %.2f ms, not cached\n", cold.compile_ms);
+  if (*cold.gpu.assembler) std::printf("code      %s\n", heddle::runtime::describe(cold.gpu));
   if (options.check) {
     const Difference difference = check();
     right = difference.wrong == 0;

@@ -38,5 +38,6 @@ struct FakeObjects {
   FAKE_CUDA(bool, end_capture, (void* stream))                  /* whether the capture is still valid */ \
   FAKE_CUDA(int, default_stream_uses, ())                       /* work given to the default stream */   \
   FAKE_CUDA(void, register_host, (void* memory, int64_t bytes)) /* as cuMemHostRegister */               \
-  FAKE_CUDA(void, enable_peers, ())            /* devices reach each other's memory, until clear() */    \
-  FAKE_CUDA(void, set_log, (const char* text)) /* what the assembler says of what it refuses */
+  FAKE_CUDA(void, enable_peers, ())             /* devices reach each other's memory, until clear() */   \
+  FAKE_CUDA(void, set_log, (const char* text))  /* what the assembler says of what it refuses */         \
+  FAKE_CUDA(void, set_info, (const char* text)) /* and, when asked, of what it assembles */

@@ -4,9 +4,12 @@
 //   FAKE_CUDA_DEVICES   how many devices there are (2)
 //   FAKE_CUDA_INIT      what cuInit gives (0)
 //   FAKE_CUDA_SM        compute capability of all devices (90)
+//   FAKE_CUDA_VERSION   of CUDA (12000)
 //   FAKE_CUDA_PAGEABLE  whether kernels may read any memory of the host (0)
 //   FAKE_CUDA_IDLE      1: launches, and the two calls of the current context, neither check nor record (0);
 //                       for bench/launch_cost, which times what comes before them
+#include <elf.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -37,7 +40,7 @@ struct StreamObject {
 };
 struct ModuleObject {
   Context context;
-  std::string ptx;
+  std::string ptx{}, cubin{};  // one of them
   std::map<std::string, std::unique_ptr<FunctionObject>> functions;
 };
 struct FunctionObject {
@@ -49,8 +52,9 @@ struct FunctionObject {
 struct LinkObject {
   Context context;
   std::string ptx, cubin;
-  char* log = nullptr;
-  size_t log_bytes = 0;
+  char *log = nullptr, *info = nullptr;
+  size_t log_bytes = 0, info_bytes = 0;
+  bool verbose = false;
 };
 
 namespace {
@@ -58,7 +62,11 @@ namespace {
 constexpr int kMultiprocessors = 132, kSharedBytes = 227 * 1024;
 constexpr size_t kMemoryBytes = size_t(1) << 30;  // of a device
 constexpr Result kNotFound{500};
-const std::string kMagic = "FAKECUBIN";
+constexpr int kRegisters = 40, kLocalBytes = 16;  // of every function
+// What this driver's own assembler makes: the magic, how many bytes of PTX follow, and these.
+const std::string kMagic =
+    "\x7f"
+    "ELFFAKE!";
 
 int number(const char* variable, int otherwise) {
   const char* text = std::getenv(variable);
@@ -87,7 +95,7 @@ struct State {
   std::map<std::string, Failure> failures;
   std::map<std::string, int> calls;
   std::vector<FakeLaunch> launches;
-  std::string log;
+  std::string log, info;
   int default_stream_uses = 0;
   bool peers = false;  // whether devices reach each other's memory
 };
@@ -186,6 +194,35 @@ std::vector<int> parameters_of(const std::string& ptx, const std::string& entry,
   return sizes;
 }
 
+// The same of a cubin made by ptxas, an ELF file whose section .nv.info.<entry> holds attributes: a format
+// and a name of one byte each, then 2 bytes that are the value, or, in format 4, how many bytes of it follow.
+// Heddle's parameters have 8 bytes each.
+std::vector<int> parameters_of(const char* cubin, const std::string& entry, bool* found) {
+  constexpr int kParameterBytes = 0x19, kSized = 4;
+  const auto read = [&](const char* at, auto& value) { std::memcpy(&value, at, sizeof value); };
+  Elf64_Ehdr header;
+  read(cubin, header);
+  const auto section = [&](int index) {
+    Elf64_Shdr row;
+    read(cubin + header.e_shoff + size_t(index) * sizeof row, row);
+    return row;
+  };
+  const char* names = cubin + section(header.e_shstrndx).sh_offset;
+  *found = false;
+  for (int i = 0; i < header.e_shnum; ++i) {
+    const Elf64_Shdr row = section(i);
+    if (names + row.sh_name != ".nv.info." + entry) continue;
+    *found = true;
+    for (const char *at = cubin + row.sh_offset, *end = at + row.sh_size; at < end;) {
+      uint16_t value = 0;
+      read(at + 2, value);
+      if (at[1] == kParameterBytes) return std::vector<int>(value / 8, 8);
+      at += at[0] == kSized ? 4 + value : 4;
+    }
+  }
+  return {};
+}
+
 struct Text {
   int code;
   const char *name, *text;
@@ -207,6 +244,12 @@ constexpr Text kTexts[] = {
     {kJitCompilerNotFound, "CUDA_ERROR_JIT_COMPILER_NOT_FOUND", "PTX JIT compiler library not found"},
     {kUnsupportedPtxVersion, "CUDA_ERROR_UNSUPPORTED_PTX_VERSION",
      "the provided PTX was compiled with an unsupported toolchain."},
+    {kJitCompilationDisabled, "CUDA_ERROR_JIT_COMPILATION_DISABLED", "PTX JIT compilation was disabled"},
+    {kInvalidSource, "CUDA_ERROR_INVALID_SOURCE", "device kernel image is invalid"},
+    {kSharedObjectSymbolNotFound, "CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND",
+     "shared object symbol not found"},
+    {kSharedObjectInitFailed, "CUDA_ERROR_SHARED_OBJECT_INIT_FAILED", "shared object initialization failed"},
+    {kOperatingSystem, "CUDA_ERROR_OPERATING_SYSTEM", "OS call failed or operation not supported on this OS"},
     {kInvalidHandle, "CUDA_ERROR_INVALID_HANDLE", "invalid resource handle"},
     {kNotFound, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
     {kIllegalAddress, "CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered"},
@@ -245,7 +288,7 @@ Result cuInit(unsigned flags) {
 Result cuDriverGetVersion(int* version) {
   const Call call("cuDriverGetVersion", Needs::nothing);
   if (call.early != kSuccess) return call.early;
-  *version = 12000;
+  *version = number("FAKE_CUDA_VERSION", 12000);
   return kSuccess;
 }
 
@@ -322,7 +365,7 @@ Result cuCtxSetCurrent(Context context) {
   return kSuccess;
 }
 
-// An image is PTX's text, or a cubin, which says how long it is, as an ELF file does.
+// An image is PTX's text, or a cubin of this driver's, which says how long it is, or of ptxas's.
 Result cuModuleLoadData(Module* module, const void* image) {
   const Call call("cuModuleLoadData", Needs::context);
   if (call.early != kSuccess) return call.early;
@@ -333,7 +376,16 @@ Result cuModuleLoadData(Module* module, const void* image) {
     call.s.modules.insert(*module);
     return kSuccess;
   }
-  if (std::strncmp(bytes, kMagic.c_str(), kMagic.size()) != 0) return kInvalidImage;
+  if (std::strncmp(bytes, ELFMAG, SELFMAG) != 0) return kInvalidImage;
+  if (std::strncmp(bytes, kMagic.c_str(), kMagic.size()) != 0) {
+    Elf64_Ehdr header;
+    std::memcpy(&header, bytes, sizeof header);
+    const size_t end = std::max(header.e_shoff + size_t(header.e_shnum) * header.e_shentsize,
+                                header.e_phoff + size_t(header.e_phnum) * header.e_phentsize);
+    *module = new ModuleObject{.context = current, .cubin = {bytes, end}, .functions = {}};
+    call.s.modules.insert(*module);
+    return kSuccess;
+  }
   uint64_t size = 0;
   std::memcpy(&size, bytes + kMagic.size(), sizeof size);
   *module = new ModuleObject{
@@ -355,13 +407,24 @@ Result cuModuleGetFunction(Function* function, Module module, const char* name) 
   if (call.early != kSuccess) return call.early;
   if (!call.s.modules.count(module)) return kInvalidHandle;
   bool found = false;
-  std::vector<int> sizes = parameters_of(module->ptx, name, &found);
+  std::vector<int> sizes = module->cubin.empty() ? parameters_of(module->ptx, name, &found)
+                                                 : parameters_of(module->cubin.data(), name, &found);
   if (!found) return kNotFound;
   std::unique_ptr<FunctionObject>& slot = module->functions[name];
   if (!slot)
     slot.reset(new FunctionObject{.module = module, .entry = name, .parameter_bytes = std::move(sizes)});
   *function = slot.get();
   return kSuccess;
+}
+
+Result cuFuncGetAttribute(int* value, FunctionAttribute attribute, Function) {
+  const Call call("cuFuncGetAttribute", Needs::context);
+  if (call.early != kSuccess) return call.early;
+  switch (attribute) {
+    case kLocalSizeBytes: *value = kLocalBytes; return kSuccess;
+    case kNumRegs: *value = kRegisters; return kSuccess;
+    default: return kInvalidValue;
+  }
 }
 
 Result cuFuncSetAttribute(Function function, FunctionAttribute attribute, int value) {
@@ -379,6 +442,9 @@ Result cuLinkCreate_v2(unsigned count, JitOption* options, void** values, Link* 
   for (unsigned i = 0; i < count; ++i) {
     if (options[i] == kJitErrorLogBuffer) (*link)->log = static_cast<char*>(values[i]);
     if (options[i] == kJitErrorLogBufferSizeBytes) (*link)->log_bytes = reinterpret_cast<size_t>(values[i]);
+    if (options[i] == kJitInfoLogBuffer) (*link)->info = static_cast<char*>(values[i]);
+    if (options[i] == kJitInfoLogBufferSizeBytes) (*link)->info_bytes = reinterpret_cast<size_t>(values[i]);
+    if (options[i] == kJitLogVerbose) (*link)->verbose = values[i];
   }
   call.s.links.insert(*link);
   return kSuccess;
@@ -408,6 +474,7 @@ Result cuLinkComplete(Link link, void** cubin, size_t* bytes) {
   link->cubin = kMagic;
   link->cubin.append(reinterpret_cast<const char*>(&size), sizeof size);
   link->cubin += link->ptx;
+  if (link->info && link->verbose) std::snprintf(link->info, link->info_bytes, "%s", call.s.info.c_str());
   *cubin = link->cubin.data();
   *bytes = link->cubin.size();
   return kSuccess;
@@ -596,6 +663,7 @@ void fake_cuda_clear() {
   state().calls.clear();
   state().launches.clear();
   state().log.clear();
+  state().info.clear();
   state().default_stream_uses = 0;
   state().peers = false;
 }
@@ -680,4 +748,9 @@ void fake_cuda_enable_peers() {
 void fake_cuda_set_log(const char* text) {
   std::lock_guard lock(state().mutex);
   state().log = text;
+}
+
+void fake_cuda_set_info(const char* text) {
+  std::lock_guard lock(state().mutex);
+  state().info = text;
 }

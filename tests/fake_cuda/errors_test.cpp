@@ -26,10 +26,23 @@ TEST_CASE("each code that advice is given for") {
   const Row rows[] = {
       {2, ErrorKind::launch, "OUT_OF_MEMORY (out of memory)", "the device has no memory left"},
       {4, ErrorKind::launch, "DEINITIALIZED (driver shutting down)", "the process is exiting"},
-      {209, ErrorKind::launch, "NO_BINARY_FOR_GPU (no kernel image is", "the code is for another GPU"},
+      {200, ErrorKind::unsupported,
+       "INVALID_IMAGE (device kernel image is invalid) by the driver of CUDA 12.0: ",
+       "made by its own major version of CUDA or one before; update it"},
+      {209, ErrorKind::unsupported, "NO_BINARY_FOR_GPU (no kernel image is", "loads code for its own GPUs"},
       {218, ErrorKind::unsupported, "INVALID_PTX (a PTX JIT", "the driver does not accept the PTX"},
       {221, ErrorKind::unsupported, "JIT_COMPILER_NOT_FOUND (PTX JIT", "libnvidia-ptxjitcompiler.so"},
-      {222, ErrorKind::unsupported, "UNSUPPORTED_PTX_VERSION (the", "older than CUDA 12.0; update it"},
+      {222, ErrorKind::unsupported, "UNSUPPORTED_PTX_VERSION (the",
+       "by the driver of CUDA 12.0: PTX 8.0 takes a driver of CUDA 12.0 or later; update it"},
+      {223, ErrorKind::unsupported, "JIT_COMPILATION_DISABLED (PTX JIT",
+       "unset CUDA_DISABLE_PTX_JIT, or let HEDDLE_PTXAS"},
+      {300, ErrorKind::unsupported, "INVALID_SOURCE (device", "the driver does not accept the PTX"},
+      {302, ErrorKind::unsupported, "SHARED_OBJECT_SYMBOL_NOT_FOUND (shared",
+       "install all of them from one version"},
+      {303, ErrorKind::unsupported, "SHARED_OBJECT_INIT_FAILED (shared",
+       "install all of them from one version"},
+      {304, ErrorKind::launch, "OPERATING_SYSTEM (OS call failed",
+       "the system refused something to the driver"},
       {700, ErrorKind::launch, "ILLEGAL_ADDRESS (an illegal", "restart the process"},
       {701, ErrorKind::launch, "LAUNCH_OUT_OF_RESOURCES (too many", "more registers or shared memory"},
       {702, ErrorKind::launch, "LAUNCH_TIMEOUT (the launch", "restart the process"},
@@ -92,9 +105,9 @@ TEST_CASE("whatever fails while a kernel is made, nothing is left behind and the
   const fake::Fresh fresh;
   Stream stream(Device::cuda(0));
   const FakeObjects before = fake::objects();
-  for (const char* function :
-       {"cuDriverGetVersion", "cuCtxGetCurrent", "cuCtxSetCurrent", "cuLinkCreate_v2", "cuLinkAddData_v2",
-        "cuLinkComplete", "cuModuleLoadData", "cuModuleGetFunction", "cuLaunchKernel"}) {
+  for (const char* function : {"cuDriverGetVersion", "cuCtxGetCurrent", "cuCtxSetCurrent", "cuLinkCreate_v2",
+                               "cuLinkAddData_v2", "cuLinkComplete", "cuModuleLoadData",
+                               "cuModuleGetFunction", "cuFuncGetAttribute", "cuLaunchKernel"}) {
     INFO(std::string(function));
     cuda().fail(function, 2, 0);
     const fake::Problem problem = fake::problem_of([&] { run<12>(stream); });

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "codegen/nvptx/nvptx.h"
+#include "runtime/cuda/assembly_report.h"
 #include "samples/gemm/gemm.h"
 #include "samples/softmax/softmax.h"
 #include "samples/vector_add/vector_add.h"
@@ -36,13 +37,6 @@ struct Architecture {
 };
 constexpr Architecture kArchitectures[] = {{80, 163}, {86, 99}, {89, 99}, {90, 227}, {100, 227}, {120, 99}};
 
-// What `report` says of registers that were stored to local memory; -1 where it says nothing.
-int spilled_bytes(const std::string& report) {
-  const size_t end = report.find(" bytes spill stores");
-  if (end == std::string::npos) return -1;
-  return std::stoi(report.substr(report.rfind(' ', end - 1) + 1));
-}
-
 // `given` null = by the rule. `spill_limit`: bytes.
 void check_assembly(const runtime::KernelSource& source, const test::Arguments& arguments = {},
                     const Schedule* given = nullptr, int spill_limit = 0) {
@@ -62,8 +56,9 @@ void check_assembly(const runtime::KernelSource& source, const test::Arguments& 
     const test::PtxasResult result = test::ptxas(kernel.ptx, name);
     INFO(result.output);
     CHECK(result.accepted);
-    CHECK(spilled_bytes(result.output) >= 0);
-    CHECK(spilled_bytes(result.output) <= spill_limit);
+    const auto report = runtime::cuda::read_assembly_report(result.output, kernel.entry);
+    CHECK(report.spill_store_bytes >= 0);
+    CHECK(report.spill_store_bytes <= spill_limit);
   }
 }
 

@@ -82,6 +82,23 @@ TEST_CASE("values that make no sense cost one warning each, and the program runs
   CHECK(said(cache + "HEDDLE_LOG=off HEDDLE_NUM_THREADS=abc HEDDLE_THREADS=3") == "");
 }
 
+TEST_CASE("HEDDLE_LOG=info tells of each kernel that is made, debug of its steps too") {
+  const test::TemporaryFolder folder;
+  const std::string cache = "HEDDLE_CACHE_DIR='" + folder.path().string() + "' ";
+  for (const char* result : {"miss", "hit"}) {
+    const std::string text = said(cache + "HEDDLE_LOG=info");
+    INFO(text);
+    CHECK(text.starts_with("heddle: info: kernel 'twice' for "));
+    CHECK(text.find(std::string("; cache ") + result + ", ready in ") != std::string::npos);
+    CHECK(text.find(" ms, " + folder.path().string() + "/") != std::string::npos);
+    CHECK(text.find('\n') == text.size() - 1);  // launched twice, made once
+  }
+  const std::string text = said(cache + "HEDDLE_LOG=debug");
+  INFO(text);
+  CHECK(text.find("\nheddle: debug: kernel 'twice': ") != std::string::npos);
+  CHECK(text.find(" ms to object code, ") != std::string::npos);
+}
+
 TEST_CASE("cache folders that can't be used are named with the reason") {
   const test::TemporaryFolder folder;
   const std::string file = (folder.path() / "file").string();

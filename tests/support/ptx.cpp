@@ -1,11 +1,11 @@
 #include "tests/support/ptx.h"
 
 #include <cstdlib>
-#include <fstream>
-#include <sstream>
+#include <filesystem>
 
 #include "codegen/compile.h"
-#include "tests/support/temporary_folder.h"
+#include "runtime/cuda/ptxas.h"
+#include "runtime/run_program.h"
 
 namespace heddle::test {
 
@@ -64,53 +64,25 @@ Schedule schedule_by_rule(const runtime::KernelSource& source, const runtime::Pa
                                    {.target = codegen::Target::gpu, .concurrency = 132});
 }
 
-namespace {
-
-// Where tools/setup.sh looks, and puts one.
 std::string find_ptxas() {
-  if (const char* named = std::getenv("HEDDLE_PTXAS")) return named;
-  std::istringstream folders(std::getenv("PATH") ? std::getenv("PATH") : "");
-  for (std::string folder; std::getline(folders, folder, ':');)
-    if (std::ifstream(folder + "/ptxas").good()) return folder + "/ptxas";
-  const auto below = [](const char* variable, const char* path) {
-    const char* folder = std::getenv(variable);
-    return folder ? std::string(folder) + path : std::string();
-  };
-  for (const std::string& path :
-       {below("CUDA_HOME", "/bin/ptxas"), below("CUDA_PATH", "/bin/ptxas"),
-        std::string("/usr/local/cuda/bin/ptxas"), below("HOME", "/.cache/heddle-tools/ptxas")})
-    if (std::ifstream(path).good()) return path;
-  return {};
+  const auto variable = [](const char* name) { return static_cast<const char*>(std::getenv(name)); };
+  if (const auto found = runtime::cuda::find_ptxas(variable); !found.path.empty()) return found.path;
+  const char* home = std::getenv("HOME");
+  const std::string own = std::string(home ? home : "") + "/.cache/heddle-tools/ptxas";
+  return std::filesystem::exists(own) ? own : std::string();
 }
-
-std::string contents(const std::string& path) {
-  std::ostringstream text;
-  text << std::ifstream(path).rdbuf();
-  return text.str();
-}
-
-}  // namespace
 
 bool ptxas_knows(const std::string& architecture) {
-  static const std::string help = [] {
-    const TemporaryFolder folder;
-    const std::string text = folder.path() / "help";
-    const int status = std::system((find_ptxas() + " --help >" + text).c_str());
-    return status == 0 ? contents(text) : std::string();
-  }();
+  static const std::string help =
+      runtime::run_program({find_ptxas(), "--help"}, runtime::cuda::kPtxasLimit).output;
   return help.find("'" + architecture + "'") != std::string::npos;
 }
 
 PtxasResult ptxas(const std::string& ptx, const std::string& architecture) {
   const std::string program = find_ptxas();
   if (program.empty()) return {};
-  const TemporaryFolder folder;
-  const std::string input = folder.path() / "kernel.ptx", report = folder.path() / "report";
-  std::ofstream(input) << ptx;
-  const std::string command =
-      program + " -v -arch=" + architecture + " -o /dev/null " + input + " >" + report + " 2>&1";
-  const int status = std::system(command.c_str());
-  return {.found = true, .accepted = status == 0, .output = contents(report)};
+  runtime::cuda::PtxasRun run = runtime::cuda::run_ptxas(program, ptx, architecture);
+  return {.found = true, .accepted = run.problem.empty(), .output = run.log + run.problem};
 }
 
 }  // namespace heddle::test

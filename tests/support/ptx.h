@@ -30,6 +30,9 @@ runtime::PackedArguments pack(const runtime::KernelSource& source, const Argumen
 // What a launch on a GPU that runs 132 CTAs at once would choose.
 Schedule schedule_by_rule(const runtime::KernelSource& source, const runtime::PackedArguments& arguments);
 
+// The ptxas that the library would take, else the one that tools/setup.sh brought; empty: there is none.
+std::string find_ptxas();
+
 // What ptxas says of `ptx` for "sm_90": its report, or the reason why it refused.
 struct PtxasResult {
   bool found = false;  // a ptxas was there to ask
