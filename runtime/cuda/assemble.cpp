@@ -107,8 +107,8 @@ AssemblerChoice choose_assembler(const PtxasSearch& search, const PtxasVersion& 
   return {{driver, program}, found + " is not newer than the driver's"};
 }
 
-Assembled assemble(const KernelSource& source, const std::string& ptx, const DeviceInfo& device,
-                   Location where) {
+void assemble(const KernelSource& source, const std::string& ptx, const DeviceInfo& device, Location where,
+              const std::function<void(const Assembled&)>& load) {
   static Unusable& unusable = *new Unusable;  // kernels may be made in destructors of static objects
   int version = 0;
   check(driver(where).driver_version(&version), where, "asking for the driver's version");
@@ -133,11 +133,14 @@ Assembled assemble(const KernelSource& source, const std::string& ptx, const Dev
                                           : by_ptxas(assembler, ptx, architecture, source, where);
           },
           &result.outcome);
-      return result;
+      load(result);
+      return;
     } catch (const Error& error) {
       // No ptxas makes a program fail that runs without it, and no driver one that ptxas helps. But where the
       // driver refuses the text, or has no memory, there is nothing to go on with.
-      if (last || (assembler.path.empty() && error.kind() != ErrorKind::unsupported)) throw;
+      const bool helps = error.kind() == ErrorKind::unsupported ||
+                         (error.kind() == ErrorKind::compile && !assembler.path.empty());
+      if (last || !helps) throw;
       if (unusable.add(assembler, architecture))
         log(assembler.named ? LogLevel::warning : LogLevel::info, "{}; {} assembles instead", error.message(),
             choice.order[i + 1].name);

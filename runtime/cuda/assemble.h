@@ -2,6 +2,7 @@
 // (docs/decisions/which-assembler.md).
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -35,9 +36,10 @@ struct Assembled {
   CacheOutcome outcome;
 };
 
-// Throws Error where no assembler made a cubin.
-Assembled assemble(const KernelSource& source, const std::string& ptx, const DeviceInfo& device,
-                   Location where);
+// `load` is given what the first assembler made that could, and is asked again, with another's, where it
+// throws Error (unsupported). Throws Error where nothing was made that loads.
+void assemble(const KernelSource& source, const std::string& ptx, const DeviceInfo& device, Location where,
+              const std::function<void(const Assembled&)>& load);
 
 // What must be assembled for: the device's architecture, or the one that PTX for features of a single
 // architecture names ("sm_90a").

@@ -148,23 +148,24 @@ std::unique_ptr<Executable> make_cuda_executable(const KernelSource& source, con
   origin.codegen_ms = milliseconds_since(start);
 
   start = Clock::now();
-  const cuda::Assembled assembled = cuda::assemble(source, ptx, info, where);
-  const auto assembled_part = [&](const char* name) -> const std::string& {
-    return section(*assembled.entry, name, source, assembled.outcome.path);
-  };
-  origin.assemble_ms = milliseconds_since(start);
-  origin.cache_hit = ptx_outcome.source != CacheOutcome::Source::made &&
-                     assembled.outcome.source != CacheOutcome::Source::made;
+  std::unique_ptr<CudaExecutable> executable;
+  cuda::assemble(source, ptx, info, where, [&](const cuda::Assembled& assembled) {
+    origin.assemble_ms = milliseconds_since(start);
+    const Clock::time_point loading = Clock::now();
+    const auto assembled_part = [&](const char* name) -> const std::string& {
+      return section(*assembled.entry, name, source, assembled.outcome.path);
+    };
+    executable =
+        std::make_unique<CudaExecutable>(source, info, assembled_part("cubin"), assembled.by, entry,
+                                         std::stoi(part("threads")), std::stoll(part("shared_bytes")), where);
+    cuda::AssemblyReport report = cuda::read_assembly_report(assembled_part("log"), entry);
+    origin.gpu = executable->resources(report, assembled.by);
+    origin.remarks = std::move(report.remarks);
+    origin.cache_hit = ptx_outcome.source != CacheOutcome::Source::made &&
+                       assembled.outcome.source != CacheOutcome::Source::made;
+    origin.load_ms = milliseconds_since(loading);
+  });
   origin.cache_path = intern(ptx_outcome.path);
-
-  start = Clock::now();
-  auto executable =
-      std::make_unique<CudaExecutable>(source, info, assembled_part("cubin"), assembled.by, entry,
-                                       std::stoi(part("threads")), std::stoll(part("shared_bytes")), where);
-  cuda::AssemblyReport report = cuda::read_assembly_report(assembled_part("log"), entry);
-  origin.gpu = executable->resources(report, assembled.by);
-  origin.remarks = std::move(report.remarks);
-  origin.load_ms = milliseconds_since(start);
   return executable;
 }
 

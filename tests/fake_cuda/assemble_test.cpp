@@ -156,6 +156,47 @@ TEST_CASE("a named ptxas that fails costs one warning, and the driver assembles"
   }
 }
 
+TEST_CASE("a cubin that the driver does not load is another failure of the ptxas that made it") {
+  const fake::Fresh fresh;
+  Stream stream(Device::cuda(0));
+  const TemporaryFolder folder;
+  const fs::path ptxas = folder.path() / "ptxas";
+  write_fake_ptxas(ptxas, "12.0.140", fake_ptxas::kMakesWhatDoesNotLoad);
+  const Variable named("HEDDLE_PTXAS", ptxas);
+  const int modules = fake::objects().modules;
+  const std::string said = stderr_of([&] { run<70>(stream); });
+  INFO(said);
+  CHECK(said.starts_with(
+      "heddle: warning: loading kernel 'add', assembled by ptxas 12.0.140 failed: "
+      "CUDA_ERROR_INVALID_IMAGE (device kernel image is invalid) by the driver of CUDA 12.0: "));
+  CHECK(said.ends_with("; driver 12.0 assembles instead\n"));
+  CHECK(assembled() == kByDriver);
+  CHECK(fake::objects().modules == modules + 1);
+  CHECK(stderr_of([&] { run<71>(stream); }) == "");
+  CHECK(assembled() == kByDriver);
+  // No memory is nobody's fault, and no other assembler helps.
+  write_fake_ptxas(folder.path() / "good", "12.0.141", fake_ptxas::kAssembles);
+  const Variable good("HEDDLE_PTXAS", folder.path() / "good");
+  cuda().fail("cuModuleLoadData", 2, 0);
+  const fake::Problem problem = fake::problem_of([&] { run<72>(stream); });
+  CHECK(problem.has("loading kernel 'add', assembled by ptxas 12.0.141 failed: CUDA_ERROR_OUT_OF_MEMORY"));
+  CHECK(cuda().calls("cuModuleLoadData") == 4);
+}
+
+TEST_CASE("what the driver's own assembler made and the driver does not load is an Error that names both") {
+  const fake::Fresh fresh;
+  Stream stream(Device::cuda(0));
+  for (const int code : {200, 209}) {
+    cuda().fail("cuModuleLoadData", code, 0);
+    const fake::Problem problem = fake::problem_of([&] { run<73>(stream); });
+    INFO(problem.message);
+    CHECK(problem.kind == ErrorKind::unsupported);
+    CHECK(problem.has("loading kernel 'add', assembled by driver 12.0 failed: CUDA_ERROR_"));
+    CHECK(problem.has(" by the driver of CUDA 12.0: the driver loads code for its own GPUs"));
+    CHECK(problem.where.line == kLaunchLine);
+  }
+}
+
 TEST_CASE("a named ptxas that can't be used at all costs one warning") {
   const fake::Fresh fresh;
   Stream stream(Device::cuda(0));

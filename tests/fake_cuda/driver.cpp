@@ -380,6 +380,7 @@ Result cuModuleLoadData(Module* module, const void* image) {
   if (std::strncmp(bytes, kMagic.c_str(), kMagic.size()) != 0) {
     Elf64_Ehdr header;
     std::memcpy(&header, bytes, sizeof header);
+    if (header.e_machine != EM_CUDA) return kInvalidImage;
     const size_t end = std::max(header.e_shoff + size_t(header.e_shnum) * header.e_shentsize,
                                 header.e_phoff + size_t(header.e_phnum) * header.e_phentsize);
     *module = new ModuleObject{.context = current, .cubin = {bytes, end}, .functions = {}};

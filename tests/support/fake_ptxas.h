@@ -20,6 +20,7 @@ inline const std::string kKnowsNoSuchGpu =
     "echo \"ptxas fatal   : Value 'sm_90' is not defined for option 'gpu-name'\" >&2; exit 255";
 inline const std::string kWritesNothing = "echo fine";
 inline const std::string kWritesGarbage = "echo garbage >$4; printf '%s\\n' '%s%n \\033[31m garbage'";
+inline const std::string kMakesWhatDoesNotLoad = "printf '\\177ELF%0100d' 0 >\"$4\"";
 // The fake driver's kind of cubin (tests/fake_cuda/driver.cpp), and a report with spills.
 inline const std::string kAssembles = R"sh(size=$(wc -c <"$5")
 {
