@@ -82,7 +82,7 @@ std::vector<SharedAccess> dot_reads(const BufferLayout& memory, const MmaInstruc
     for (int64_t k = 0; k < extent; k += instruction->k())
       for (SharedAccess& load : fragments.loads(k)) all.push_back(std::move(load));
   } else {
-    for (int64_t k = 0; k < extent; ++k)
+    for (int64_t k = 0; k < extent; k += chain_steps(memory, k_axis))
       for (ColumnLoad& load : column_loads(memory, k_axis, accumulator, k))
         all.push_back(std::move(load.access));
   }

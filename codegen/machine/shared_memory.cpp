@@ -49,6 +49,13 @@ BufferLayout::BufferLayout(const ir::Value* buffer)
   slots = buffer->definition->attribute(1);
 }
 
+bool BufferLayout::has_own_bits(int axis) const {
+  const auto power = [](int64_t value) { return std::has_single_bit(uint64_t(value)); };
+  if (axis != fast) return power(pitch);
+  const int64_t row = int64_t(std::bit_ceil(uint64_t(extents[size_t(axis)] * element_bytes)));
+  return power(element_bytes) && pitch % row == 0;
+}
+
 WarpAccess SharedAccess::of_warp(int64_t warp) const {
   WarpAccess access{.bytes = bytes, .address = {}};
   for (int lane = 0; lane < lanes; ++lane) {
@@ -155,14 +162,24 @@ std::vector<SharedAccess> Fragments::loads(int64_t k, int64_t first, int64_t cou
   return loads;
 }
 
+int64_t chain_steps(const BufferLayout& memory, int k_axis) {
+  if (memory.fast != k_axis) return 1;
+  int64_t steps =
+      std::max<int64_t>(1, std::min<int64_t>(16, memory.swizzle.granule()) / memory.element_bytes);
+  while (memory.extents[size_t(k_axis)] % steps != 0) steps /= 2;
+  return steps;
+}
+
 int64_t chain_block(const BufferLayout& a, const BufferLayout& b, int64_t extent) {
   constexpr int64_t kUnroll = 4;
   int64_t block = extent % kUnroll == 0 ? kUnroll : 1;
-  for (const auto& [memory, k_axis] : {std::pair(a, 1), std::pair(b, 0)})
-    if (memory.swizzle.bits) {
+  for (const auto& [memory, k_axis] : {std::pair(a, 1), std::pair(b, 0)}) {
+    block = std::lcm(block, chain_steps(memory, k_axis));
+    if (memory.swizzle.bits && !memory.has_own_bits(k_axis)) {
       const int64_t repeat = int64_t(1) << (memory.swizzle.from + memory.swizzle.bits);
       block = std::lcm(block, repeat / std::gcd(repeat, memory.stride[size_t(k_axis)]));
     }
+  }
   return extent % block == 0 ? block : extent;
 }
 
@@ -175,6 +192,7 @@ std::vector<ColumnLoad> column_loads(const BufferLayout& memory, int k_axis, con
                                        std::max<int64_t>(1, std::min<int64_t>(16, memory.swizzle.granule()) /
                                                                 memory.element_bytes))
                             : 1;
+  const int64_t steps = chain_steps(memory, k_axis);
   ThreadSum start = thread_coordinate(accumulator, outer) * outer_bytes;
   start += k * memory.stride[size_t(k_axis)];
   std::vector<ColumnLoad> loads;
@@ -185,8 +203,8 @@ std::vector<ColumnLoad> column_loads(const BufferLayout& memory, int k_axis, con
   for (int64_t r = 0; r < accumulator.register_count(); ++r) {
     const int64_t at = accumulator.of_register(r)[size_t(outer)];
     if (loaded(at)) continue;
-    ColumnLoad load{.at = at, .elements = at % width == 0 ? width : 1, .access = {}};
-    load.access = {.bytes = load.elements * memory.element_bytes,
+    ColumnLoad load{.at = at, .elements = at % width == 0 ? width : 1, .steps = steps, .access = {}};
+    load.access = {.bytes = load.elements * load.steps * memory.element_bytes,
                    .address = {.linear = start, .swizzle = memory.swizzle},
                    .guards = {}};
     load.access.address.linear += at * outer_bytes;

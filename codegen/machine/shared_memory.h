@@ -36,6 +36,10 @@ struct BufferLayout {
   int fast;
   Swizzle swizzle;
   std::array<int64_t, ir::kMaxRank> extents{}, stride{};  // stride in bytes, before the swizzle
+
+  // Of a buffer of rank 2: whether a coordinate along `axis` has bits of the offset to itself. Swizzles are
+  // linear over F2, so what it does to an address is then an XOR, of swizzle(stride * coordinate).
+  bool has_own_bits(int axis) const;
 };
 
 // A byte of a slot, by thread.
@@ -110,16 +114,19 @@ class Fragments {
   int64_t blocks_, block_bytes_;
 };
 
-// Elements of one operand of a dot that is computed by fma, for one step of K: `elements` of them from
-// coordinate `at` of a thread's registers.
+// Elements of one operand of a dot that is computed by fma: `elements` of them from coordinate `at` of a
+// thread's registers, for one step of K, or one of them for `steps` steps.
 struct ColumnLoad {
-  int64_t at = 0, elements = 1;
+  int64_t at = 0, elements = 1, steps = 1;
   SharedAccess access;
 };
-// Steps of K of such a dot, a divisor of `extent`, after which both operands' addresses are as many bytes on
-// for every thread; all of them where there is none below.
-int64_t chain_block(const BufferLayout& a, const BufferLayout& b, int64_t extent);
+// Of the steps of K from `k` on that are loaded together, chain_steps() many.
 std::vector<ColumnLoad> column_loads(const BufferLayout& memory, int k_axis, const ir::Layout& accumulator,
                                      int64_t k);
+int64_t chain_steps(const BufferLayout& memory, int k_axis);
+
+// Steps of K of such a dot, a divisor of `extent`, after which for every thread both operands' addresses
+// have moved by as many bytes, or by an XOR with as many; all of them where there is none below.
+int64_t chain_block(const BufferLayout& a, const BufferLayout& b, int64_t extent);
 
 }  // namespace heddle::codegen

@@ -100,8 +100,15 @@ llvm::Value* slot_address(Emitter& e, const BufferLayout& memory, llvm::Value* s
 // difference goes into the instruction.
 class SlotAddresses {
  public:
+  // A number that is XORed into the bytes of the slot, i32, and all that it may be.
+  struct Turn {
+    llvm::Value* flips = nullptr;
+    std::vector<int64_t> possible{0};
+  };
+
   // `slot` is an i32 address.
-  SlotAddresses(Emitter& e, llvm::Value* slot) : e_(e), slot_(slot) {}
+  SlotAddresses(Emitter& e, llvm::Value* slot) : SlotAddresses(e, slot, Turn()) {}
+  SlotAddresses(Emitter& e, llvm::Value* slot, Turn turn) : e_(e), slot_(slot), turn_(std::move(turn)) {}
 
   struct Place {
     llvm::Value* base;  // i32
@@ -114,8 +121,11 @@ class SlotAddresses {
     SlotAddress address;
     llvm::Value* value;
   };
+  bool are_apart(const SlotAddress& address, const SlotAddress& base, int64_t bytes) const;
+
   Emitter& e_;
   llvm::Value* slot_;
+  const Turn turn_;
   std::vector<Base> bases_;
 };
 

@@ -102,43 +102,79 @@ void emit_tensor(Emitter& e, const Op* op, const MmaInstruction& instruction) {
   e.bind(result, std::move(c));
 }
 
-// Operands of one step of K, by coordinate.
-using Column = std::unordered_map<int64_t, Value*>;
+// One operand of a chain, for steps of K from a multiple of the chain's block on.
+class ChainOperand {
+ public:
+  // `k`: that multiple, i32; null for 0.
+  ChainOperand(Emitter& e, const Op* op, size_t index, Value* k, int64_t block)
+      : e_(e),
+        memory_(op->operands[index]),
+        layout_(e.layout(op->results[0])),
+        k_axis_(index == 0 ? 1 : 0),
+        element_(op->operands[index]->type.element),
+        sum_(op->results[0]->type.element),
+        addresses_(addresses(op, index, k, block)) {}
 
-Column operand_column(Emitter& e, const BufferLayout& memory, SlotAddresses& addresses, const Layout& layout,
-                      int k_axis, int64_t k, DType element, DType accumulate) {
-  Column column;
-  for (const ColumnLoad& load : column_loads(memory, k_axis, layout, k)) {
-    const Registers zeros(size_t(load.elements), llvm::Constant::getNullValue(e.element_type(element)));
-    const Registers loaded = load_packed(e, addresses[load.access.address], zeros, element, nullptr);
-    for (int64_t i = 0; i < load.elements; ++i)
-      column.emplace(load.at + i, convert(e, loaded[size_t(i)], element, accumulate));
+  // Comes to `step` of the block; they are asked for one after another.
+  void go_to(int64_t step) {
+    const int64_t steps = chain_steps(memory_, k_axis_);
+    now_ = size_t(step % steps);
+    if (now_ > 0) return;
+    columns_.assign(size_t(steps), {});
+    for (const ColumnLoad& load : column_loads(memory_, k_axis_, layout_, step)) {
+      const Registers zeros(size_t(load.elements * load.steps),
+                            llvm::Constant::getNullValue(e_.element_type(element_)));
+      const Registers loaded =
+          load_packed(e_, addresses_[load.access.address], zeros, element_, /*predicate=*/nullptr);
+      for (int64_t i = 0; i < load.elements; ++i)
+        for (int64_t s = 0; s < load.steps; ++s)
+          columns_[size_t(s)].emplace(load.at + i,
+                                      convert(e_, loaded[size_t(i * load.steps + s)], element_, sum_));
+    }
   }
-  return column;
-}
+  Value* at(int64_t coordinate) const { return columns_[now_].at(coordinate); }
+
+ private:
+  SlotAddresses addresses(const Op* op, size_t index, Value* k, int64_t block) {
+    auto& b = e_.builder;
+    Value* slot = slot_address(e_, memory_, e_.scalar(op->operands[index + 1]));
+    if (!k) return {e_, slot};
+    const int64_t stride = memory_.stride[size_t(k_axis_)];
+    Value* bytes = b.CreateMul(k, e_.i32(stride));
+    const Swizzle& swizzle = memory_.swizzle;
+    if (!swizzle.bits || !memory_.has_own_bits(k_axis_)) return {e_, b.CreateAdd(slot, bytes)};
+    Value* source = b.CreateAnd(b.CreateLShr(bytes, e_.i32(swizzle.from)), e_.i32(swizzle.mask()));
+    SlotAddresses::Turn turn{.flips = b.CreateXor(bytes, b.CreateShl(source, e_.i32(swizzle.to))),
+                             .possible = {}};
+    for (int64_t step = 0; step < op->attribute(0); step += block)
+      turn.possible.push_back(swizzle(step * stride));
+    return {e_, slot, std::move(turn)};
+  }
+
+  Emitter& e_;
+  const BufferLayout memory_;
+  const Layout& layout_;
+  const int k_axis_;
+  const DType element_, sum_;
+  SlotAddresses addresses_;
+  std::vector<std::unordered_map<int64_t, Value*>> columns_;  // by step, by coordinate
+  size_t now_ = 0;
+};
 
 // c = fma(a, b, c) for k = 0, 1, ...: the definition itself.
 void emit_chain(Emitter& e, const Op* op) {
   auto& b = e.builder;
   const ir::Value* result = op->results[0];
   const Layout& layout = e.layout(result);
-  const DType type = result->type.element, element = op->operands[0]->type.element;
+  const DType type = result->type.element;
   const int64_t extent = op->attribute(0);
-  const BufferLayout memory[] = {BufferLayout(op->operands[0]), BufferLayout(op->operands[2])};
-  const int64_t block = chain_block(memory[0], memory[1], extent);
-  Value* const slots[] = {slot_address(e, memory[0], e.scalar(op->operands[1])),
-                          slot_address(e, memory[1], e.scalar(op->operands[3]))};
+  const int64_t block = chain_block(BufferLayout(op->operands[0]), BufferLayout(op->operands[2]), extent);
   Registers c = e.tiles.at(op->operands[4]);
-  // `block` steps from `k` on, which is i32, or null for the first.
   const auto steps = [&](Value* k) {
-    const auto from = [&](int side) {
-      return k ? b.CreateAdd(slots[side], b.CreateMul(k, e.i32(memory[side].stride[size_t(1 - side)])))
-               : slots[side];
-    };
-    SlotAddresses row_addresses(e, from(0)), column_addresses(e, from(1));
+    ChainOperand rows(e, op, 0, k, block), columns(e, op, 2, k, block);
     for (int64_t step = 0; step < block; ++step) {
-      Column rows = operand_column(e, memory[0], row_addresses, layout, 1, step, element, type);
-      Column columns = operand_column(e, memory[1], column_addresses, layout, 0, step, element, type);
+      rows.go_to(step);
+      columns.go_to(step);
       for (size_t r = 0; r < c.size(); ++r) {
         const ir::Coordinates place = layout.of_register(int64_t(r));
         Value *x = rows.at(place[0]), *y = columns.at(place[1]);

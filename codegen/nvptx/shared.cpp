@@ -16,15 +16,25 @@ Value* slot_address(Emitter& e, const BufferLayout& memory, Value* slot) {
   return b.CreateAdd(start, b.CreateMul(b.CreateTrunc(slot, b.getInt32Ty()), e.i32(memory.slot_bytes)));
 }
 
-SlotAddresses::Place SlotAddresses::operator[](const SlotAddress& address) {
-  const int64_t threads = int64_t(e_.function.warps) * 32;
-  for (const Base& base : bases_) {
-    const int64_t apart = address.of(0) - base.address.of(0);
-    int64_t thread = 1;
-    while (thread < threads && address.of(thread) - base.address.of(thread) == apart) ++thread;
-    if (thread == threads) return {base.value, apart};
+// For every thread, in every turn.
+bool SlotAddresses::are_apart(const SlotAddress& address, const SlotAddress& base, int64_t bytes) const {
+  for (int64_t thread = 0; thread < int64_t(e_.function.warps) * 32; ++thread) {
+    const int64_t there = address.of(thread), here = base.of(thread);
+    for (const int64_t flips : turn_.possible)
+      if ((there ^ flips) - (here ^ flips) != bytes) return false;
   }
-  bases_.push_back({address, e_.builder.CreateAdd(slot_, e_.thread_value(address))});
+  return true;
+}
+
+SlotAddresses::Place SlotAddresses::operator[](const SlotAddress& address) {
+  auto& b = e_.builder;
+  for (const Base& base : bases_) {
+    const int64_t bytes = address.of(0) - base.address.of(0);
+    if (are_apart(address, base.address, bytes)) return {base.value, bytes};
+  }
+  Value* in_slot = e_.thread_value(address);
+  if (turn_.flips) in_slot = b.CreateXor(in_slot, turn_.flips);
+  bases_.push_back({address, b.CreateAdd(slot_, in_slot)});
   return {bases_.back().value, 0};
 }
 

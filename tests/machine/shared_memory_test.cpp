@@ -113,6 +113,52 @@ TEST_CASE("any tile stored in one layout is loaded in another as it was") {
   }
 }
 
+// Operands of fma: every thread finds what it multiplies, in block after block of K.
+TEST_CASE("chains of fma read each step of K from where its block's addresses lead") {
+  int by_xor = 0;
+  for (const DType element : {DType::i8, DType::bf16, DType::f32, DType::f64})
+    for (const int64_t k_extent : {5, 8, 16, 24, 32, 64})
+      for (const int64_t outer_extent : {20, 64})
+        for (const int fast : {0, 1}) {
+          CAPTURE(k_extent);
+          CAPTURE(outer_extent);
+          CAPTURE(fast);
+          const Layout accumulator = ir::fma_accumulator(tile(DType::f32, {64, outer_extent}), 2, 2);
+          Type type = tile(element, {k_extent, accumulator.covered(1)});
+          const auto reads = [&](const BufferLayout& memory) {
+            std::vector<SharedAccess> all;
+            for (int64_t k = 0; k < k_extent; k += chain_steps(memory, 0))
+              for (ColumnLoad& load : column_loads(memory, 0, accumulator, k))
+                all.push_back(std::move(load.access));
+            return all;
+          };
+          const BufferLayout memory = place(type, {fast}, reads);
+          const BufferLayout rows(tile(element, {64, k_extent}), k_extent * size_bytes(element), 1, {});
+          const int64_t block = chain_block(rows, memory, k_extent);
+          const bool flips = memory.swizzle.bits && memory.has_own_bits(0);
+          by_xor += flips && block < k_extent;
+          REQUIRE(k_extent % block == 0);
+          for (int64_t k = 0; k < k_extent; k += chain_steps(memory, 0)) {
+            const int64_t first = k / block * block * memory.stride[0];
+            const auto loads = column_loads(memory, 0, accumulator, k);
+            const auto in_block = column_loads(memory, 0, accumulator, k % block);
+            REQUIRE(loads.size() == in_block.size());
+            for (size_t i = 0; i < loads.size(); ++i)
+              for (int64_t thread = 0; thread < accumulator.threads(); ++thread) {
+                const int64_t byte = loads[i].access.address.of(thread);
+                const int64_t near = in_block[i].access.address.of(thread);
+                REQUIRE(byte == (flips ? near ^ memory.swizzle(first) : near + first));
+                const int64_t column = accumulator.of_thread(thread)[1] + loads[i].at;
+                for (int64_t e = 0; e < loads[i].elements; ++e)
+                  for (int64_t step = 0; step < loads[i].steps; ++step)
+                    REQUIRE(byte + (e + step) * memory.element_bytes ==
+                            memory.swizzle((k + step) * memory.stride[0] + (column + e) * memory.stride[1]));
+              }
+          }
+        }
+  CHECK(by_xor > 0);
+}
+
 // On the way from the tensor cores to global memory.
 TEST_CASE("accumulators cross shared memory to rows without a bank conflict") {
   for (const DType element : {DType::bf16, DType::f16})
