@@ -14,23 +14,20 @@ Layout fragment(std::vector<Layout::Bit> registers, std::vector<Layout::Bit> lan
 
 // What the manual calls groupID, the lane's upper three bits, counts rows of a and c, and columns of b;
 // threadID_in_group, the lower two, counts along K, or columns of c.
-const Layout kAccumulator16x8 = fragment({{1, 0}, {0, 3}}, {{1, 1}, {1, 2}, {0, 0}, {0, 1}, {0, 2}});
+const Layout kC16x8 = fragment({{1, 0}, {0, 3}}, {{1, 1}, {1, 2}, {0, 0}, {0, 1}, {0, 2}});
 
-MmaInstruction m16n8k16(DType operand, const char* name) {
-  return {.operand = operand,
-          .sm = 80,
-          .name = name,
-          .a = fragment({{1, 0}, {0, 3}, {1, 3}}, {{1, 1}, {1, 2}, {0, 0}, {0, 1}, {0, 2}}),
-          .b = fragment({{0, 0}, {0, 3}}, {{0, 1}, {0, 2}, {1, 0}, {1, 1}, {1, 2}}),
-          .c = kAccumulator16x8};
-}
+const Layout kA16x16 = fragment({{1, 0}, {0, 3}, {1, 3}}, {{1, 1}, {1, 2}, {0, 0}, {0, 1}, {0, 2}});
+const Layout kB16x8 = fragment({{0, 0}, {0, 3}}, {{0, 1}, {0, 2}, {1, 0}, {1, 1}, {1, 2}});
+const Layout kA16x32 = fragment({{1, 0}, {1, 1}, {0, 3}, {1, 4}}, {{1, 2}, {1, 3}, {0, 0}, {0, 1}, {0, 2}});
+const Layout kB32x8 = fragment({{0, 0}, {0, 1}, {0, 4}}, {{0, 2}, {0, 3}, {1, 0}, {1, 1}, {1, 2}});
 
 }  // namespace
 
 const std::vector<MmaInstruction>& mma_instructions() {
   static const std::vector<MmaInstruction> table{
-      m16n8k16(DType::f16, "m16n8k16.row.col.f32.f16.f16.f32"),
-      m16n8k16(DType::bf16, "m16n8k16.row.col.f32.bf16.bf16.f32"),
+      {DType::f16, 80, "m16n8k16.row.col.f32.f16.f16.f32", kA16x16, kB16x8, kC16x8},
+      {DType::bf16, 80, "m16n8k16.row.col.f32.bf16.bf16.f32", kA16x16, kB16x8, kC16x8},
+      {DType::i8, 80, "m16n8k32.row.col.s32.s8.s8.s32", kA16x32, kB32x8, kC16x8},
   };
   return table;
 }

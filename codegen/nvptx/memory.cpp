@@ -32,17 +32,21 @@ Packing packing(Emitter& e, int64_t bytes) {
   return {b.getInt32Ty(), int(bytes / 4), 'r', "b32"};
 }
 
-// Elements to words and back.
+// Elements to words and back. Bytes that share 16 bits are shifted: LLVM takes vectors of two through local
+// memory.
 Registers pack(Emitter& e, const Registers& values, DType element, const Packing& packing) {
   auto& b = e.builder;
   llvm::Type* lane = b.getIntNTy(unsigned(size_bytes(element) * 8));
-  Value* vector = llvm::PoisonValue::get(llvm::FixedVectorType::get(lane, unsigned(values.size())));
-  for (size_t i = 0; i < values.size(); ++i) {
-    Value* bits = element == DType::i1 ? b.CreateZExt(values[i], lane) : b.CreateBitCast(values[i], lane);
-    vector = b.CreateInsertElement(vector, bits, i);
+  Registers bits;
+  for (Value* value : values)
+    bits.push_back(element == DType::i1 ? b.CreateZExt(value, lane) : b.CreateBitCast(value, lane));
+  if (size_bytes(element) == 1 && values.size() <= 2) {
+    Value* word = b.CreateZExt(bits[0], packing.word);
+    if (values.size() == 2) word = b.CreateOr(word, b.CreateShl(b.CreateZExt(bits[1], packing.word), 8));
+    return {word};
   }
-  if (size_bytes(element) == 1 && values.size() == 1)
-    return {b.CreateZExt(b.CreateExtractElement(vector, uint64_t(0)), packing.word)};
+  Value* vector = llvm::PoisonValue::get(llvm::FixedVectorType::get(lane, unsigned(values.size())));
+  for (size_t i = 0; i < values.size(); ++i) vector = b.CreateInsertElement(vector, bits[i], i);
   Value* words = b.CreateBitCast(vector, llvm::FixedVectorType::get(packing.word, unsigned(packing.words)));
   Registers result;
   for (int i = 0; i < packing.words; ++i) result.push_back(b.CreateExtractElement(words, uint64_t(i)));
@@ -52,22 +56,20 @@ Registers pack(Emitter& e, const Registers& values, DType element, const Packing
 Registers unpack(Emitter& e, const Registers& words, DType element, size_t count) {
   auto& b = e.builder;
   llvm::Type* lane = b.getIntNTy(unsigned(size_bytes(element) * 8));
-  Value* vector;
-  if (size_bytes(element) == 1 && count == 1) {
-    vector = b.CreateInsertElement(llvm::PoisonValue::get(llvm::FixedVectorType::get(lane, 1)),
-                                   b.CreateTrunc(words[0], lane), uint64_t(0));
+  Registers lanes;
+  if (size_bytes(element) == 1 && count <= 2) {
+    for (size_t i = 0; i < count; ++i) lanes.push_back(b.CreateTrunc(b.CreateLShr(words[0], 8 * i), lane));
   } else {
     Value* packed =
         llvm::PoisonValue::get(llvm::FixedVectorType::get(words[0]->getType(), unsigned(words.size())));
     for (size_t i = 0; i < words.size(); ++i) packed = b.CreateInsertElement(packed, words[i], i);
-    vector = b.CreateBitCast(packed, llvm::FixedVectorType::get(lane, unsigned(count)));
+    Value* vector = b.CreateBitCast(packed, llvm::FixedVectorType::get(lane, unsigned(count)));
+    for (size_t i = 0; i < count; ++i) lanes.push_back(b.CreateExtractElement(vector, i));
   }
   Registers result;
-  for (size_t i = 0; i < count; ++i) {
-    Value* bits = b.CreateExtractElement(vector, i);
+  for (Value* bits : lanes)
     result.push_back(element == DType::i1 ? b.CreateICmpNE(bits, llvm::ConstantInt::get(lane, 0))
                                           : b.CreateBitCast(bits, e.element_type(element)));
-  }
   return result;
 }
 

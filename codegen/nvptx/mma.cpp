@@ -32,6 +32,17 @@ Registers load_matrices(Emitter& e, const SharedAccess& access, const SlotAddres
   return words;
 }
 
+// Four bytes from four places, the first lowest.
+Value* load_bytes(Emitter& e, const std::vector<SlotAddresses::Place>& from) {
+  const std::string text = fmt::format(
+      "{{\n\t.reg .b32 %b<4>;\n\tld.shared.u8 %b0, [$1+{}];\n\tld.shared.u8 %b1, [$2+{}];\n\t"
+      "ld.shared.u8 %b2, [$3+{}];\n\tld.shared.u8 %b3, [$4+{}];\n\tprmt.b32 %b0, %b0, %b1, 0x0040;\n\t"
+      "prmt.b32 %b2, %b2, %b3, 0x0040;\n\tprmt.b32 $0, %b0, %b2, 0x5410;\n\t}}",
+      from[0].offset, from[1].offset, from[2].offset, from[3].offset);
+  return e.assembly(text, "=r,r,r,r,r", e.builder.getInt32Ty(),
+                    {from[0].base, from[1].base, from[2].base, from[3].base}, true);
+}
+
 // An operand of an instruction, in shared memory.
 class Source {
  public:
@@ -44,8 +55,15 @@ class Source {
   size_t registers() const { return size_t(fragments_.registers()); }  // of a block
   // The registers of `count` blocks, for the steps of K from `k` on.
   Registers load(int64_t k, int64_t first, int64_t count) {
+    const std::vector<SharedAccess> loads = fragments_.loads(k, first, count);
     Registers all;
-    for (const SharedAccess& access : fragments_.loads(k, first, count)) {
+    if (!fragments_.by_matrices()) {
+      for (size_t i = 0; i < loads.size(); i += 4)
+        all.push_back(load_bytes(e_, {addresses_[loads[i].address], addresses_[loads[i + 1].address],
+                                      addresses_[loads[i + 2].address], addresses_[loads[i + 3].address]}));
+      return all;
+    }
+    for (const SharedAccess& access : loads) {
       const Registers words = load_matrices(e_, access, addresses_[access.address], fragments_.transposed());
       all.insert(all.end(), words.begin(), words.end());
     }

@@ -27,7 +27,8 @@ struct DotTile {
 constexpr DotTile kCpuDot{128, 128, 256};
 // On a GPU: operands of the tensor cores in a ring of stages; parts of 64 x 64 for each of four warps. Types
 // that are multiplied by chains of fma take smaller ones, to leave registers for addresses.
-constexpr DotTile kGpuDot{128, 128, 32}, kGpuDotFma{64, 64, 16}, kGpuDotF64{64, 32, 16};
+constexpr DotTile kGpuDot{128, 128, 32}, kGpuDotI8{128, 128, 64}, kGpuDotFma{64, 64, 16},
+    kGpuDotF64{64, 32, 16};
 // On a CPU, from here on there are tiles enough for every worker at twice the rows and columns, and the
 // operands, which no cache holds any more, are packed half as often.
 constexpr int64_t kDotLarge = 2048;
@@ -48,6 +49,7 @@ DotTile dot_tile(const Op& dot, Target target) {
   if (target == Target::cpu) return kCpuDot;
   if (dot.results[0]->type.element == DType::f64) return kGpuDotF64;
   const DType operand = dot.operands[0]->type.element;
+  if (operand == DType::i8) return kGpuDotI8;
   return operand == DType::f16 || operand == DType::bf16 ? kGpuDot : kGpuDotFma;
 }
 

@@ -52,10 +52,26 @@ const Manual k16Bits{.m = 16,
                              int64_t i) { return Place{in_group * 2 + (i & 1) + (i < 2 ? 0 : 8), group}; },
                      .c = c_of_16x8};
 
+const Manual k8Bits{.m = 16,
+                    .n = 8,
+                    .k = 32,
+                    .a_count = 16,
+                    .b_count = 8,
+                    .c_count = 4,
+                    .a =
+                        [](int64_t group, int64_t in_group, int64_t i) {
+                          const bool upper = (0 <= i && i < 4) || (8 <= i && i < 12);
+                          return Place{upper ? group : group + 8, in_group * 4 + (i & 3) + (i < 8 ? 0 : 16)};
+                        },
+                    .b = [](int64_t group, int64_t in_group,
+                            int64_t i) { return Place{in_group * 4 + (i & 3) + (i < 4 ? 0 : 16), group}; },
+                    .c = c_of_16x8};
+
 const Manual& manual(const MmaInstruction& instruction) {
   const std::string name = instruction.name;
   if (name == "m16n8k16.row.col.f32.f16.f16.f32" || name == "m16n8k16.row.col.f32.bf16.bf16.f32")
     return k16Bits;
+  if (name == "m16n8k32.row.col.s32.s8.s8.s32") return k8Bits;
   FAIL("no formulas for ", name);
   return k16Bits;
 }

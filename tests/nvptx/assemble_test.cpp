@@ -62,13 +62,14 @@ void check_assembly(const runtime::KernelSource& source, const test::Arguments& 
   }
 }
 
+// `unaligned_spill_limit`: bytes, where rows are read element by element.
 template <class T>
-void check_gemm() {
+void check_gemm(int unaligned_spill_limit = 0) {
   using Order = test::Arguments::Order;
   for (const Order a : {Order::row_major, Order::column_major})
     for (const Order b : {Order::row_major, Order::column_major})
       check_assembly(sample::gemm<T>.source(), {.orders = {a, b}});
-  check_assembly(sample::gemm<T>.source(), {.gap = 1});
+  check_assembly(sample::gemm<T>.source(), {.gap = 1}, nullptr, unaligned_spill_limit);
 }
 
 template <class T>
@@ -107,6 +108,9 @@ TEST_CASE("samples: products of f16") {
 }
 TEST_CASE("samples: products of bf16") {
   check_gemm<bf16>();
+}
+TEST_CASE("samples: products of i8") {
+  check_gemm<i8>(384);  // 128 bytes, each in a register of its own, beside 128 sums
 }
 TEST_CASE("samples: products of f32") {
   check_gemm<f32>();

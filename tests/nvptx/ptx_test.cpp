@@ -122,6 +122,18 @@ TEST_CASE("a tile whose rows are loaded and whose columns are stored turns round
         std::string::npos);
 }
 
+TEST_CASE("a product of i8 matrices uses the tensor cores, whichever axis is contiguous") {
+  const Schedule schedule{.dims = {BM = 128, BN = 128, BK = 64}};
+  for (const runtime::ArgumentFacts a : {kAligned, kTransposed})
+    for (const runtime::ArgumentFacts b : {kAligned, kTransposed}) {
+      const Outcome outcome = compiles(matrix_product<i8>.source(), schedule, {a, b, kAligned});
+      CHECK(outcome.ptx.find("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32") != std::string::npos);
+      CHECK(outcome.ptx.find("cp.async.cg") != std::string::npos);
+      const bool matrices = a.unit_stride_axis == 1 || b.unit_stride_axis == 0;  // K is contiguous
+      CHECK((outcome.ptx.find("ldmatrix") != std::string::npos) == matrices);
+    }
+}
+
 TEST_CASE("a product of f32 matrices is a chain of fma") {
   const Outcome outcome = compiles(matrix_product<f32>.source(), {.dims = {BM = 64, BN = 64, BK = 16}},
                                    {kAligned, kAligned, kAligned});
