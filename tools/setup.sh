@@ -28,7 +28,7 @@ done
 # The tests assemble every kernel's PTX. Where no CUDA toolkit is installed, NVIDIA's own package brings its assembler.
 bring_ptxas() {
   local tools=$HOME/.cache/heddle-tools folder wheel
-  if [[ -n ${HEDDLE_PTXAS:-} ]] || command -v ptxas >/dev/null; then return; fi
+  if [[ ${HEDDLE_PTXAS:-driver} != driver ]] || command -v ptxas >/dev/null; then return; fi
   for folder in "${CUDA_HOME:-}/bin" "${CUDA_PATH:-}/bin" /usr/local/cuda/bin "$tools"; do
     if [[ -x $folder/ptxas ]]; then return; fi
   done

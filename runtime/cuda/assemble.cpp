@@ -11,7 +11,7 @@ namespace heddle::runtime::cuda {
 
 namespace {
 
-// The words after `directive` in PTX's head, such as "8.0" after ".version".
+// The word after a directive in PTX's head, such as "8.0" after ".version".
 std::string directive(const std::string& ptx, const char* name) {
   const size_t at = ptx.find(name);
   if (at == std::string::npos) return {};

@@ -5,10 +5,10 @@
 //       0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
 //   ptxas info    : Used 8 registers, used 0 barriers, 1024 bytes smem
 //
-// and for remarks
+// and for remarks, one line each,
 //
-//   ptxas info    : (C7511) Potential Performance Loss: wgmma.mma_async instructions are serialized due to
-//   ... ptxas warning : ...
+//   ptxas info    : (C7511) Potential Performance Loss: wgmma.mma_async instructions are serialized ...
+//   ptxas warning : Value of threads per SM for entry heddle_add is out of range
 //
 // The linker of a driver may say, in the place of the third and fourth,
 //

@@ -113,9 +113,8 @@ PtxasVersion ptxas_version(const std::string& path) {
   static std::mutex& mutex = *new std::mutex;  // kernels may be made in destructors of static objects
   static auto& known = *new std::map<std::decay_t<decltype(state)>, PtxasVersion>;
   const std::lock_guard lock(mutex);
-  const auto [row, fresh] = known.try_emplace(state);
-  if (fresh) row->second = ask_version(path);
-  return row->second;
+  const auto found = known.find(state);
+  return found != known.end() ? found->second : known[state] = ask_version(path);
 }
 
 PtxasRun run_ptxas(const std::string& path, const std::string& ptx, const std::string& architecture,
@@ -135,9 +134,7 @@ PtxasRun run_ptxas(const std::string& path, const std::string& ptx, const std::s
   std::ifstream cubin;
   if (fs::is_regular_file(output, ignored)) cubin.open(output, std::ios::binary);
   result.cubin.assign(std::istreambuf_iterator<char>(cubin), {});
-  if (result.cubin.starts_with("\x7f"
-                               "ELF"))
-    return result;
+  if (result.cubin.starts_with("\177ELF")) return result;
   result.cubin.clear();
   result.problem = "ended well, but made no cubin";
   return result;

@@ -313,6 +313,38 @@ TEST_CASE("the real ptxas: its cubin is loaded with all parameters, and its repo
   CHECK(said.find('\n') == said.size() - 1);
 }
 
+TEST_CASE("a driver that can't assemble is told with the versions, and what to do") {
+  const fake::Fresh fresh;
+  Stream stream(Device::cuda(0));
+  struct Row {
+    int code;
+    const char* advice;
+  };
+  const Row rows[] = {
+      {218, "is it older than CUDA 12.0, update it, else report this"},
+      {221, "install its libnvidia-ptxjitcompiler.so beside libcuda, or let HEDDLE_PTXAS name a ptxas"},
+      {222, "PTX 8.0 takes a driver of CUDA 12.0 or later; update it"},
+      {223, "unset CUDA_DISABLE_PTX_JIT, or let HEDDLE_PTXAS name a ptxas"},
+      {303, "install all of them from one version of the driver, or let HEDDLE_PTXAS name a ptxas"},
+  };
+  for (const char* function : {"cuLinkCreate_v2", "cuLinkAddData_v2", "cuLinkComplete"})
+    for (const Row& row : rows) {
+      INFO(std::string(function), " ", row.code);
+      cuda().fail(function, row.code, 0);
+      const fake::Problem problem = fake::problem_of([&] { run<74>(stream); });
+      INFO(problem.message);
+      CHECK(problem.kind == ErrorKind::unsupported);
+      CHECK(problem.message.starts_with(
+          "assembling kernel 'add', PTX 8.0 for sm_90, with the assembler of driver "
+          "12.0 failed: CUDA_ERROR_"));
+      CHECK(problem.has(") by the driver of CUDA 12.0: "));
+      CHECK(problem.message.ends_with(row.advice));
+      CHECK(problem.where.line == kLaunchLine);
+      CHECK(fake::objects().links == 0);
+      cuda().clear();
+    }
+}
+
 TEST_CASE("the Error of a kernel that nobody assembles is the user's line's") {
   const fake::Fresh fresh;
   Stream stream(Device::cuda(0));

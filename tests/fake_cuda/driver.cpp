@@ -64,9 +64,7 @@ constexpr size_t kMemoryBytes = size_t(1) << 30;  // of a device
 constexpr Result kNotFound{500};
 constexpr int kRegisters = 40, kLocalBytes = 16;  // of every function
 // What this driver's own assembler makes: the magic, how many bytes of PTX follow, and these.
-const std::string kMagic =
-    "\x7f"
-    "ELFFAKE!";
+const std::string kMagic = "\177ELFFAKE!";
 
 int number(const char* variable, int otherwise) {
   const char* text = std::getenv(variable);

@@ -125,9 +125,7 @@ TEST_CASE("it gets the text as it is, without a zero, and its answer comes back"
                                                   "'\\177ELF and more\\000zero' >\"$4\"");
   const PtxasRun run = run_ptxas(script, kPtx, "sm_90");
   CHECK(run.problem == "");
-  CHECK(run.cubin == std::string("\x7f"
-                                 "ELF and more\0zero",
-                                 18));
+  CHECK(run.cubin == std::string("\177ELF and more\0zero", 18));
   CHECK(run.log == "drwx------\n");  // nobody else looks in
   CHECK(read_file(folder.path() / "given") == kPtx);
   CHECK(files.empty());

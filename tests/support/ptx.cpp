@@ -65,7 +65,11 @@ Schedule schedule_by_rule(const runtime::KernelSource& source, const runtime::Pa
 }
 
 std::string find_ptxas() {
-  const auto variable = [](const char* name) { return static_cast<const char*>(std::getenv(name)); };
+  // Programs of this environment may want the driver's assembler; here a ptxas is wanted.
+  const auto variable = [](const char* name) -> const char* {
+    const char* text = std::getenv(name);
+    return text && std::string(text) == "driver" ? nullptr : text;
+  };
   if (const auto found = runtime::cuda::find_ptxas(variable); !found.path.empty()) return found.path;
   const char* home = std::getenv("HOME");
   const std::string own = std::string(home ? home : "") + "/.cache/heddle-tools/ptxas";
