@@ -1,7 +1,10 @@
 // Who assembles, and what happens when they can't: scripts in the place of ptxas, the real one, and the
 // driver's own assembler.
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <thread>
+#include <vector>
 
 #include "tests/fake_cuda/kernels.h"
 #include "tests/support/fake_ptxas.h"
@@ -292,6 +295,51 @@ TEST_CASE("the log tells of each kernel that is made: info") {
                   folder.path().string() + "/ptxas, named by HEDDLE_PTXAS, is taken\n") == 0);
   CHECK(said.find(" ms to PTX, ") != std::string::npos);
   CHECK(said.find("heddle: debug: kernel 'add': " + std::string(kByPtxas) + "\n") != std::string::npos);
+}
+
+TEST_CASE("threads at once: one call assembles a kernel, one warning tells of a failure") {
+  const fake::Fresh fresh;
+  const TemporaryFolder folder;
+  const fs::path good = folder.path() / "good", bad = folder.path() / "bad";
+  write_fake_ptxas(good, "12.0.142", fake_ptxas::kAssembles);
+  write_fake_ptxas(bad, "12.0.143", fake_ptxas::kCrashes);
+  const auto at_once = [](auto... launches) {
+    return stderr_of([&] {
+      std::vector<std::thread> threads;
+      const auto start = [&](auto launch) {
+        threads.emplace_back([launch] {
+          Stream stream(Device::cuda(0));
+          launch(stream);
+        });
+      };
+      (start(launches), ...);
+      for (std::thread& thread : threads) thread.join();
+    });
+  };
+  {
+    const Variable named("HEDDLE_PTXAS", good);
+    CHECK(at_once(run_anew<75>, run_anew<75>, run_anew<75>, run_anew<75>) == "");
+    CHECK(calls_of(good) == 2);  // its version, the kernel
+  }
+  const Variable named("HEDDLE_PTXAS", bad);
+  const std::string said = at_once(run_anew<76>, run_anew<77>, run_anew<78>, run_anew<79>);
+  INFO(said);
+  CHECK(std::count(said.begin(), said.end(), '\n') == 1);
+  CHECK(cuda().launches() == 8);
+}
+
+TEST_CASE("processes at once: one of them assembles a kernel") {
+  const TemporaryFolder folder;
+  const fs::path ptxas = folder.path() / "ptxas";
+  write_fake_ptxas(ptxas, "12.0.140", "sleep 0.3\n" + fake_ptxas::kAssembles);
+  const std::string one = "HEDDLE_CACHE_DIR='" + (folder.path() / "cache").string() + "' HEDDLE_PTXAS='" +
+                          ptxas.string() + "' '" + fs::read_symlink("/proc/self/exe").string() +
+                          "' --no-skip --test-case='helper: assemble' >/dev/null 2>&1 & ";
+  REQUIRE(std::system((one + one + one + one + "wait").c_str()) == 0);
+  const std::string calls = read_file(ptxas.string() + ".calls");
+  INFO(calls);
+  CHECK(calls_of(ptxas) == 4 + 1);  // all ask for the version
+  CHECK(calls.find("-v -arch=sm_90 -o ") != std::string::npos);
 }
 
 TEST_CASE("the driver's report is read where it gives one") {
