@@ -172,7 +172,8 @@ std::string check_structured(const Op& op) {
         return fmt::format("a dim's number is an integer, not {}", heddle::to_string(result.element));
       return {};
     case Opcode::arange:
-      if (result.rank != 1 || result.element != DType::i64) return "arange gives tile<i64, D>";
+      if (!result.is_tile() || result.rank != 1 || result.element != DType::i64)
+        return "arange gives tile<i64, D>";
       return {};
     case Opcode::cast:
       if (!is_data(op.operands[0]) || result.kind != Type::Kind::data || !same_shape(operand(0), result))
@@ -312,8 +313,9 @@ Type infer(Opcode code, const std::vector<Value*>& operands, const std::vector<E
     case Opcode::load: return first.kind == Type::Kind::pointer ? first.with_kind(Type::Kind::data) : Type{};
     case Opcode::program_id:
       return last_attribute >= 0 && last_attribute < 3 ? Type::scalar(DType::i64) : Type{};
-    case Opcode::worker_id:
-    case Opcode::work_param: return Type::scalar(DType::i64);
+    case Opcode::worker_id: return Type::scalar(DType::i64);
+    case Opcode::work_param:
+      return last_attribute >= 0 && last_attribute < kWorkParams ? Type::scalar(DType::i64) : Type{};
     case Opcode::variable: return is_data(operands[0]) ? first.with_kind(Type::Kind::variable) : Type{};
     case Opcode::read_variable:
       return first.kind == Type::Kind::variable ? first.with_kind(Type::Kind::data) : Type{};

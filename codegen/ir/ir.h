@@ -62,6 +62,10 @@ const char* to_string(ReduceKind kind);
 // Regions within regions: each level is a few frames of whatever walks them.
 inline constexpr int kMaxRegionDepth = 200;
 
+// What a launch passes to its workers besides arguments: what work_param's index picks from
+// (codegen/schedule/lower.h names them).
+inline constexpr int kWorkParams = 5;
+
 struct Op;
 struct Region;
 

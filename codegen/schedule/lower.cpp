@@ -16,6 +16,8 @@ using ir::Op;
 using ir::Opcode;
 using ir::Value;
 
+static_assert(kWorkParamCount == ir::kWorkParams);
+
 Value* work_param(Builder& build, WorkParam param) {
   return build.value(Opcode::work_param, {}, {{.value = param}});
 }

@@ -1,5 +1,6 @@
 // Printed functions read back as themselves, and what can't be read is refused with its line.
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <string>
 
@@ -146,6 +147,12 @@ TEST_CASE("what breaks a rule of an op or of structure is refused with its line"
   CHECK(complaint(with_line("for_loop %0, %0, %0 {cuttable = 0} {\n^(%2: i64)\nyield\n}\n%3 = add %2, %2")) ==
         "line 6: %2 is not defined here");
   CHECK(complaint(with_line("\n\nyield")) == "line 4: yield stands where no region ends");
+  CHECK(complaint(with_line("%2 = work_param {index = 5} : i64")) ==
+        "line 2: work_param is not defined for ()");
+  CHECK(complaint(with_line("%2 = work_param {index = -1} : i64")) ==
+        "line 2: work_param is not defined for ()");
+  for (const char* type : {"tile<ptr<i64>, 4>", "shared<i64, 4>", "view<i64, 1>", "tile<i32, 4>", "i64"})
+    CHECK(complaint(with_line(fmt::format("%2 = arange : {}", type))) == "line 2: arange gives tile<i64, D>");
   std::string deep;
   for (int i = 0; i < 1000; ++i) deep += "if_else %0 {";
   CHECK(complaint(with_line(deep)).find("regions nest more than") != std::string::npos);
