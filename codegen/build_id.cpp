@@ -54,10 +54,11 @@ int visit_object(dl_phdr_info* object, size_t, void* data) {
 }  // namespace
 
 const std::string& build_identity() {
-  static const std::string identity = [] {
+  static const std::string& identity = []() -> const std::string& {
     Search search{.address = reinterpret_cast<uintptr_t>(&visit_object), .id = {}};
     dl_iterate_phdr(visit_object, &search);
-    return fmt::format("heddle {} build {}", HEDDLE_VERSION, search.id);
+    // Never destroyed: kernels may be launched from destructors of static objects.
+    return *new std::string(fmt::format("heddle {} build {}", HEDDLE_VERSION, search.id));
   }();
   return identity;
 }

@@ -33,8 +33,9 @@ constexpr int kStageCount = int(std::size(kStages));
 
 // Once for each text: a program makes many kernels.
 void warn_once(const std::string& message) {
-  static std::mutex mutex;
-  static std::set<std::string> said;
+  // Never destroyed: kernels may be launched from destructors of static objects.
+  static std::mutex& mutex = *new std::mutex;
+  static auto& said = *new std::set<std::string>;
   const std::lock_guard lock(mutex);
   if (said.insert(message).second) std::fputs(("heddle: warning: " + message + "\n").c_str(), stderr);
 }

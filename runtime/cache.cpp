@@ -54,22 +54,29 @@ struct Cache::State {
     if (!warned.exchange(true)) log(LogLevel::warning, "{}", what);
   }
 
+  // Opens the folder, the first time it is called. The warning comes when nothing is locked any more: a log
+  // sink may launch a kernel, which asks the cache.
   void open_directory() {
+    std::string warning;
+    std::call_once(opened, [&] {
+      warning = why_unusable();
+      if (!warning.empty()) readable = writable = false;
+    });
+    if (!warning.empty()) warn_once(warning);
+  }
+
+  // Empty if the folder is there and may be used.
+  std::string why_unusable() const {
+    if (directory.empty())
+      return "none of HEDDLE_CACHE_DIR, XDG_CACHE_HOME and HOME names a folder, so compiled kernels are kept "
+             "in "
+             "memory only; set HEDDLE_CACHE_DIR to keep them on disk";
     std::string problem;
-    if (directory.empty()) {
-      warn_once(
-          "none of HEDDLE_CACHE_DIR, XDG_CACHE_HOME and HOME names a folder, so compiled kernels are kept in "
-          "memory "
-          "only; set HEDDLE_CACHE_DIR to keep them on disk");
-    } else if (!open_cache_directory(directory, problem)) {
-      warn_once(fmt::format(
-          "the kernel cache {} can't be used ({}), so compiled kernels are kept in memory only; set "
-          "HEDDLE_CACHE_DIR to a folder of your own",
-          directory, problem));
-    } else {
-      return;
-    }
-    readable = writable = false;
+    if (open_cache_directory(directory, problem)) return {};
+    return fmt::format(
+        "the kernel cache {} can't be used ({}), so compiled kernels are kept in memory only; set "
+        "HEDDLE_CACHE_DIR to a folder of your own",
+        directory, problem);
   }
 
   // What stands in an entry's place: the entry, or why it must be made.
@@ -113,7 +120,7 @@ struct Cache::State {
   Found look_up_or_make(std::string_view kernel_name, std::string_view key_text,
                         const std::function<Entry()>& make) {
     using Source = CacheOutcome::Source;
-    std::call_once(opened, [this] { open_directory(); });
+    open_directory();
     if (!readable) return {std::make_shared<const Entry>(make()), {}};
 
     const std::string path = cache_file_path(directory, kernel_name, key_of(key_text));

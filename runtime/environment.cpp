@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <iterator>
 #include <string>
 #include <string_view>
@@ -21,21 +22,20 @@ constexpr std::string_view kVariables[] = {
 }  // namespace
 
 void check_environment() {
-  static const bool checked = [] {
-    log_level();  // reads its own variable when it is first asked for
-    std::string unknown;
-    for (char** line = environ; line && *line; ++line) {
-      const std::string_view text = *line;
-      const std::string_view name = text.substr(0, text.find('='));
-      if (name.starts_with("HEDDLE_") &&
-          std::find(std::begin(kVariables), std::end(kVariables), name) == std::end(kVariables))
-        (unknown += unknown.empty() ? "" : ", ") += name;
-    }
-    if (!unknown.empty())
-      log(LogLevel::warning, "nothing reads {}; the variables are {}", unknown, fmt::join(kVariables, ", "));
-    return true;
-  }();
-  (void)checked;
+  // No lock is held while it is told: a log sink may launch a kernel, which asks again.
+  static std::atomic_flag checked;
+  if (checked.test_and_set()) return;
+  log_level();  // reads its own variable when it is first asked for
+  std::string unknown;
+  for (char** line = environ; line && *line; ++line) {
+    const std::string_view text = *line;
+    const std::string_view name = text.substr(0, text.find('='));
+    if (name.starts_with("HEDDLE_") &&
+        std::find(std::begin(kVariables), std::end(kVariables), name) == std::end(kVariables))
+      (unknown += unknown.empty() ? "" : ", ") += name;
+  }
+  if (!unknown.empty())
+    log(LogLevel::warning, "nothing reads {}; the variables are {}", unknown, fmt::join(kVariables, ", "));
 }
 
 }  // namespace heddle::runtime

@@ -4,7 +4,9 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -21,12 +23,13 @@ namespace heddle::runtime {
 
 namespace {
 
-// The schedule is shared with the variant: a repeated launch copies none.
+// Nothing to destroy: static destructors launch after the main thread's own objects are gone.
 struct ThreadReport {
   LaunchReport report;
-  std::shared_ptr<const Schedule> schedule;
+  uint64_t variant = 0;  // whose schedule the report holds, by number: a repeated launch copies none
 };
-thread_local ThreadReport thread_report;
+constinit thread_local ThreadReport thread_report;
+static_assert(std::is_trivially_destructible_v<ThreadReport>);
 
 // A variant outlives the names in its caller's schedule, which may be reused for other dims.
 Schedule with_own_names(Schedule schedule) {
@@ -38,13 +41,19 @@ Schedule with_own_names(Schedule schedule) {
 // What unbound dims are in a probe: any legal number serves.
 constexpr int64_t kProbeDim = 64;
 
+uint64_t next_number() {
+  static std::atomic<uint64_t> last{0};
+  return ++last;
+}
+
 // A kernel traced and compiled for one set of facts, one schedule, one kind of device. Made once; then only
 // read.
 struct Variant {
+  const uint64_t number = next_number();  // from 1; never used again
   std::vector<ArgumentFacts> facts;
   Device device = Device::cpu();
-  bool probe = false;  // traced with any dims, to be looked at by the default rule; never run
-  std::shared_ptr<const Schedule> schedule;  // null for a probe
+  bool probe = false;                // traced with any dims, to be looked at by the default rule; never run
+  std::optional<Schedule> schedule;  // none for a probe
 
   std::mutex mutex;                      // held while the variant is made, ...
   std::atomic<std::thread::id> maker{};  // ... by this thread
@@ -201,7 +210,7 @@ struct KernelState {
         fresh->facts.assign(arguments.facts, arguments.facts + arguments.count);
         fresh->device = device;
         fresh->probe = schedule == nullptr;
-        if (schedule) fresh->schedule = std::make_shared<const Schedule>(with_own_names(*schedule));
+        if (schedule) fresh->schedule = with_own_names(*schedule);
         fresh->next = first.load();
         variant = fresh.release();
         first.store(variant, std::memory_order_release);
@@ -259,7 +268,10 @@ void launch(const KernelSource& source, KernelState*& state, const Schedule* sch
 
   Variant& variant = schedule ? variants.get(source, packed, stream.device(), schedule, where)
                               : variants.get_by_rule(source, packed, stream.device(), machine, where);
-  if (mine.schedule != variant.schedule) mine.schedule = variant.schedule;
+  if (mine.variant != variant.number) {
+    report.schedule = *variant.schedule;
+    mine.variant = variant.number;
+  }
 
   codegen::check_covered(*variant.traced, *variant.schedule, packed.view(), where);
   const int64_t axes[3] = {grid.x, grid.y, grid.z};
@@ -297,9 +309,7 @@ const char* describe(const GpuCode& code) {
 }
 
 LaunchReport last_launch() {
-  LaunchReport report = thread_report.report;
-  if (thread_report.schedule) report.schedule = *thread_report.schedule;
-  return report;
+  return thread_report.report;
 }
 
 }  // namespace heddle::runtime

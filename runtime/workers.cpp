@@ -26,29 +26,31 @@ namespace {
 
 constexpr std::align_val_t kScratchAlignment{64};
 
-// A thread's scratch: grows, is reused by the thread's next jobs.
-class Scratch {
- public:
-  Scratch() = default;
-  Scratch(const Scratch&) = delete;
-  ~Scratch() { release(); }
+// A thread's scratch: grows, is reused by the thread's next jobs. Constant-initialised and without a
+// destructor, so that static destructors, which run after the main thread's own objects are gone, find it in
+// order; ScratchRelease frees it at the thread's end.
+struct Scratch {
+  char* memory;
+  int64_t capacity;
 
   bool reserve(int64_t bytes) noexcept {
-    if (bytes <= capacity_) return true;
+    if (bytes <= capacity) return true;
     release();
-    memory_ = static_cast<char*>(::operator new(size_t(bytes), kScratchAlignment, std::nothrow));
-    capacity_ = memory_ ? bytes : 0;
-    return memory_ != nullptr;
+    memory = static_cast<char*>(::operator new(size_t(bytes), kScratchAlignment, std::nothrow));
+    capacity = memory ? bytes : 0;
+    return memory != nullptr;
   }
-  char* get() const { return memory_; }
-
- private:
-  void release() noexcept { ::operator delete(memory_, kScratchAlignment); }
-  char* memory_ = nullptr;
-  int64_t capacity_ = 0;
+  void release() noexcept {
+    ::operator delete(memory, kScratchAlignment);
+    memory = nullptr;
+    capacity = 0;
+  }
 };
+constinit thread_local Scratch thread_scratch{};
 
-thread_local Scratch thread_scratch;
+struct ScratchRelease {
+  ~ScratchRelease() { thread_scratch.release(); }
+};
 
 struct Job {
   int64_t count;
@@ -60,9 +62,10 @@ struct Job {
 
   // Runs workers until none is left. False if there was no memory for scratch, and then none was run.
   bool work() {
+    [[maybe_unused]] static thread_local const ScratchRelease at_thread_end;
     if (!thread_scratch.reserve(scratch_bytes)) return false;
     for (int64_t worker; (worker = next.fetch_add(1, std::memory_order_relaxed)) < count;)
-      function(worker, thread_scratch.get());
+      function(worker, thread_scratch.memory);
     return true;
   }
 };

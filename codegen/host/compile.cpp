@@ -81,7 +81,7 @@ void emit_entry(Emitter& e) {
 }  // namespace
 
 Compiled compile_for(const ir::Function& function, const Cpu& cpu, bool want_text) {
-  LlvmErrors errors(function.name);
+  LlvmErrors errors("compile kernel '" + function.name + "'");
   llvm::LLVMContext context;
   errors.watch(context);
   llvm::Module module("kernel", context);

@@ -17,6 +17,7 @@
 #include "codegen/build_id.h"
 #include "codegen/host/host.h"
 #include "codegen/ir/fail.h"
+#include "codegen/llvm/errors.h"
 
 namespace heddle::codegen {
 
@@ -45,6 +46,7 @@ std::string host_features() {
 }
 
 Cpu with_facts(Cpu cpu) {
+  const LlvmErrors errors("describe this processor");
   const llvm::Triple triple(cpu.triple);
   const auto machine = make_target_machine(cpu);
   const llvm::MCSubtargetInfo& subtarget = *machine->getMCSubtargetInfo();
@@ -98,9 +100,10 @@ std::unique_ptr<llvm::TargetMachine> make_target_machine(const Cpu& cpu) {
 }
 
 const Cpu& this_cpu() {
-  static const Cpu cpu = with_facts({.triple = llvm::sys::getProcessTriple(),
-                                     .name = llvm::sys::getHostCPUName().str(),
-                                     .features = host_features()});
+  // Never destroyed: kernels may be launched from destructors of static objects.
+  static const Cpu& cpu = *new Cpu(with_facts({.triple = llvm::sys::getProcessTriple(),
+                                               .name = llvm::sys::getHostCPUName().str(),
+                                               .features = host_features()}));
   return cpu;
 }
 

@@ -17,6 +17,7 @@
 #include "codegen/host/compile.h"
 #include "codegen/host/host.h"
 #include "codegen/ir/fail.h"
+#include "codegen/llvm/errors.h"
 
 namespace heddle::codegen {
 
@@ -130,6 +131,7 @@ class Imports final : public llvm::LegacyJITSymbolResolver {
 class LoadedProgram final : public HostProgram {
  public:
   explicit LoadedProgram(const std::string& code) {
+    const LlvmErrors errors("load a kernel's code");
     const llvm::MemoryBufferRef buffer(code, "kernel");
     auto object = llvm::object::ObjectFile::createObjectFile(buffer);
     if (!object)

@@ -11,10 +11,11 @@ class LLVMContext;
 
 namespace heddle::codegen {
 
-// While one lives, fatal errors of LLVM on this thread become Error(compile) naming `kernel`.
+// While one lives, fatal errors of LLVM on this thread become Error(compile): "LLVM could not <task>: ...".
+// Throws Error (unsupported) once the process exits, when LLVM's own objects are gone.
 class LlvmErrors {
  public:
-  explicit LlvmErrors(const std::string& kernel);
+  explicit LlvmErrors(std::string task);
   LlvmErrors(const LlvmErrors&) = delete;
   ~LlvmErrors();
 
@@ -22,7 +23,8 @@ class LlvmErrors {
   void watch(llvm::LLVMContext& context);
 
  private:
-  const std::string* previous_;
+  const std::string task_;
+  const std::string* const previous_;
 };
 
 }  // namespace heddle::codegen

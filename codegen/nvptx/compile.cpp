@@ -177,7 +177,7 @@ Built build(const ir::Function& program, llvm::LLVMContext& context, llvm::Targe
 }  // namespace nvptx
 
 GpuKernel compile_ptx(const ir::Function& program, int sm) {
-  LlvmErrors errors(program.name);
+  LlvmErrors errors("compile kernel '" + program.name + "'");
   llvm::LLVMContext context;
   errors.watch(context);
   const std::unique_ptr<llvm::TargetMachine> machine = nvptx::make_target_machine(sm);
@@ -189,7 +189,7 @@ GpuKernel compile_ptx(const ir::Function& program, int sm) {
 }
 
 std::string print_ptx_llvm(const ir::Function& program, int sm) {
-  LlvmErrors errors(program.name);
+  LlvmErrors errors("compile kernel '" + program.name + "'");
   llvm::LLVMContext context;
   errors.watch(context);
   const std::unique_ptr<llvm::TargetMachine> machine = nvptx::make_target_machine(sm);
