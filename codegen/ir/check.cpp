@@ -238,7 +238,7 @@ std::string check_structured(const Op& op) {
         return "a variable holds its initial value's type";
       return {};
     case Opcode::write_variable:
-      if (operand(0) != operand(1).with_kind(Type::Kind::variable))
+      if (!is_data(op.operands[1]) || operand(0) != operand(1).with_kind(Type::Kind::variable))
         return fmt::format("{} can't hold {}", to_string(operand(0)), to_string(operand(1)));
       return {};
     default: return {};

@@ -153,6 +153,9 @@ TEST_CASE("what breaks a rule of an op or of structure is refused with its line"
         "line 2: work_param is not defined for ()");
   for (const char* type : {"tile<ptr<i64>, 4>", "shared<i64, 4>", "view<i64, 1>", "tile<i32, 4>", "i64"})
     CHECK(complaint(with_line(fmt::format("%2 = arange : {}", type))) == "line 2: arange gives tile<i64, D>");
+  CHECK(complaint(
+            "kernel @k(%0: ptr<f32>, %1: f32) {\n%2 = variable %1 : var<f32>\nwrite_variable %2, %0\n}") ==
+        "line 3: var<f32> can't hold ptr<f32>");
   std::string deep;
   for (int i = 0; i < 1000; ++i) deep += "if_else %0 {";
   CHECK(complaint(with_line(deep)).find("regions nest more than") != std::string::npos);

@@ -114,14 +114,14 @@ TEST_CASE("HEDDLE_LOG=info tells of each kernel that is made, debug of its steps
   for (const char* result : {"miss", "hit"}) {
     const std::string text = said(cache + "HEDDLE_LOG=info");
     INFO(text);
-    CHECK(text.starts_with("heddle: info: kernel 'twice' for "));
+    CHECK(text.starts_with("heddle: info: kernel 'times' for "));
     CHECK(text.find(std::string("; cache ") + result + ", ready in ") != std::string::npos);
     CHECK(text.find(" ms, " + folder.path().string() + "/") != std::string::npos);
     CHECK(text.find('\n') == text.size() - 1);  // launched twice, made once
   }
   const std::string text = said(cache + "HEDDLE_LOG=debug");
   INFO(text);
-  CHECK(text.find("\nheddle: debug: kernel 'twice': ") != std::string::npos);
+  CHECK(text.find("\nheddle: debug: kernel 'times': ") != std::string::npos);
   CHECK(text.find(" ms to object code, ") != std::string::npos);
 }
 
