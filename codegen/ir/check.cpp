@@ -95,6 +95,10 @@ std::string check_pointers(const Value* pointers) {
 }
 
 // Ops of machine programs.
+bool is_words(const Type& type) {
+  return type.is_tile() && type.rank == 2 && type.element == DType::i32;
+}
+
 std::string check_buffer(const Op& op, size_t operand) {
   const Type& type = op.operands[operand]->type;
   if (type.kind != Type::Kind::shared)
@@ -156,6 +160,16 @@ std::string check_machine(const Op& op) {
           op.operands[0]->type.element != op.operands[2]->type.element || !op.operands[4]->type.is_tile() ||
           op.results[0]->type != op.operands[4]->type)
         return "mma multiplies two buffers of rank 2 onto an accumulator";
+      return {};
+    case Opcode::load_fragments:
+      if (std::string message = check_buffer(op, 0); !message.empty()) return message;
+      if (op.operands[0]->type.rank != 2 || !is_words(op.results[0]->type))
+        return "load_fragments takes words of a tile of rank 2 from a buffer";
+      return {};
+    case Opcode::mma_fragments:
+      if (!is_words(op.operands[0]->type) || !is_words(op.operands[1]->type) ||
+          !op.operands[2]->type.is_tile() || op.results[0]->type != op.operands[2]->type)
+        return "mma_fragments multiplies the words of two operands onto an accumulator";
       return {};
     default: return {};
   }
@@ -349,7 +363,9 @@ std::string check(const Op& op) {
     case Opcode::load_view:
     case Opcode::shared_buffer:
     case Opcode::load_shared:
-    case Opcode::mma: return {};
+    case Opcode::mma:
+    case Opcode::load_fragments:
+    case Opcode::mma_fragments: return {};
     default: break;
   }
   if (row.results != 1) return {};

@@ -280,7 +280,9 @@ class Parser {
         lexer_.expect("=");
       }
       op.attributes.push_back(op.code == Opcode::reduce && i == 0 ? reduce_kind()
-                                                                  : extent("a number or dim"));
+                              : !unnamed && attribute_name(row, i) == kElementAttribute
+                                  ? Extent{.value = int64_t(dtype())}
+                                  : extent("a number or dim"));
     }
   }
 

@@ -103,6 +103,8 @@ class Printer {
       if (op.code == Opcode::reduce && i == 0 && attribute.value >= 0 &&
           attribute.value <= int(ReduceKind::min))
         out_ += to_string(ReduceKind(attribute.value));
+      else if (name == kElementAttribute && attribute.value >= 0 && attribute.value < int(DType::f64) + 1)
+        out_ += heddle::to_string(DType(attribute.value));
       else
         out_ += to_string(attribute);
     }

@@ -26,5 +26,7 @@ std::string print_constant(DType type, Extent payload);
 
 // The names in an op's row of the table, one an attribute; empty for the unnamed ones of "*".
 std::string_view attribute_name(const OpInfo& row, size_t index);
+// The attribute that is an element type.
+inline constexpr std::string_view kElementAttribute = "element";
 
 }  // namespace heddle::ir

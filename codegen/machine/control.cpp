@@ -4,6 +4,7 @@
 #include "codegen/ir/fail.h"
 #include "codegen/machine/analysis.h"
 #include "codegen/machine/lowering.h"
+#include "codegen/machine/mma.h"
 
 namespace heddle::codegen::machine {
 
@@ -149,34 +150,57 @@ class Ring {
       l_.live_bytes_ += BufferLayout(stage.buffer).slot_bytes * stages_;
     }
     l_.most_bytes_ = std::max(l_.most_bytes_, l_.live_bytes_);
+    ahead_ = stages_ > 1 && can_load_ahead();
     l_.barrier();  // whoever read these buffers last is done
     Value* index = l_.scalar(loop_.operands[0]);
     for (int64_t stage = 0; stage + 1 < stages_; ++stage) {
       fill(index, l_.build_.index(stage));
       index = l_.build_.value(Opcode::add, {index, l_.scalar(loop_.operands[2])});
     }
+    state_ = {l_.build_.index(0), l_.build_.index(stages_ - 1)};
+    if (!ahead_) return;
+    meet();
+    for (const Stage& stage : copies_)
+      state_.push_back(l_.load_fragments(*stage.dot, stage.index, stage.buffer, state_[0], 0));
   }
 
-  std::vector<Value*> first_slots() { return {l_.build_.index(0), l_.build_.index(stages_ - 1)}; }
+  // What the loop carries for the ring: the slot to read, the slot to write, fragments that were loaded
+  // ahead.
+  const std::vector<Value*>& state() const { return state_; }
 
   // In the loop, before its ops: what is read now has come, and what is read stages later is on its way.
-  void turn(Value* index, Value* read, Value* write) {
+  // `arguments` are the region's for state().
+  void turn(Value* index, std::vector<Value*> arguments) {
     ir::Builder& build = l_.build_;
+    Value *read = arguments[0], *write = arguments[1];
     if (stages_ == 1) {
       l_.barrier();
       fill(index, write);
     }
-    build.emit(Opcode::wait_copies, {}, {{.value = std::max<int64_t>(0, stages_ - 2)}});
-    l_.barrier();
+    // Where fragments are loaded ahead, all threads met before they loaded these: none reads `write` any
+    // more.
+    if (!ahead_) meet();
     if (stages_ > 1) {
       Value* ahead = build.integer(Type::scalar(DType::i64),
                                    {.value = loop_.operands[2]->definition->attribute(0) * (stages_ - 1)});
       fill(build.value(Opcode::add, {index, ahead}), write);
     }
-    for (const Stage& stage : copies_) l_.copied_[stage.copy.load] = {stage.buffer, read};
+    state_ = {next(read), next(write)};
+    for (size_t i = 0; i < copies_.size(); ++i) {
+      Operand& operand = l_.copied_[copies_[i].copy.load];
+      operand = {.buffer = copies_[i].buffer, .slot = read};
+      if (!ahead_) continue;
+      operand.fragments = arguments[2 + i];
+      operand.next_slot = state_[0];
+      operand.pending = pending();
+    }
   }
 
-  std::vector<Value*> next_slots(Value* read, Value* write) { return {next(read), next(write)}; }
+  // After the loop's ops: state() is the next turn's from here on.
+  void end_turn() {
+    if (!ahead_) return;
+    for (const Stage& stage : copies_) state_.push_back(l_.copied_.at(stage.copy.load).fragments);
+  }
 
   void end() {
     l_.build_.emit(Opcode::wait_copies, {}, {{.value = 0}});
@@ -197,6 +221,22 @@ class Ring {
     for (size_t i = 1; i < copy.load->operands.size(); ++i)
       if (!follows_from_index(copy.load->operands[i], region_)) return false;
     return true;
+  }
+
+  // One dot on tensor cores, which takes both its operands from the ring.
+  bool can_load_ahead() const {
+    constexpr int64_t kWordBytes = 4;
+    if (copies_.size() != 2 || copies_[0].dot != copies_[1].dot) return false;
+    const Op& dot = *copies_[0].dot;
+    return mma_for(dot, l_.target_.sm) && size_bytes(dot.operands[0]->type.element) <= kWordBytes;
+  }
+
+  // Groups of copies that may be under way while a stage is read: the later stages'.
+  int64_t pending() const { return std::max<int64_t>(0, stages_ - 2); }
+
+  void meet() {
+    l_.build_.emit(Opcode::wait_copies, {}, {{.value = pending()}});
+    l_.barrier();
   }
 
   // Copies of the turn at `index`, if there is one, as one group.
@@ -247,6 +287,8 @@ class Ring {
   const Region& region_;
   std::vector<Stage> copies_;
   int64_t stages_ = 0;
+  bool ahead_ = false;  // fragments are loaded before the turn that multiplies them
+  std::vector<Value*> state_;
   int64_t before_ = 0;  // bytes of shared memory that lived when the ring began
 };
 
@@ -259,9 +301,9 @@ void Lowering::for_loop(const Op& op) {
   for (Value* state : states(op.operands, 3, op)) operands.push_back(state);
   if (!ring.empty()) {
     ring.begin();
-    for (Value* slot : ring.first_slots()) {
-      operands.push_back(slot);
-      types.push_back(slot->type);
+    for (Value* value : ring.state()) {
+      operands.push_back(value);
+      types.push_back(value->type);
     }
   }
   Op* fresh = build_.emit(Opcode::for_loop, std::move(operands), op.attributes, types);
@@ -271,16 +313,18 @@ void Lowering::for_loop(const Op& op) {
     scalars_[from.arguments[0]] = index;
     for (size_t i = 0; i < op.results.size(); ++i)
       bind(from.arguments[1 + i], out_->add_argument(scope.region, types[i]));
-    Value *read = nullptr, *write = nullptr;
     if (!ring.empty()) {
-      read = out_->add_argument(scope.region, Type::scalar(DType::i64));
-      write = out_->add_argument(scope.region, Type::scalar(DType::i64));
-      ring.turn(index, read, write);
+      std::vector<Value*> arguments;
+      for (size_t i = op.results.size(); i < types.size(); ++i)
+        arguments.push_back(out_->add_argument(scope.region, types[i]));
+      ring.turn(index, std::move(arguments));
     }
     ops(from);
     std::vector<Value*> yielded = states(from.ops.back()->operands, 0, op);
-    if (!ring.empty())
-      for (Value* slot : ring.next_slots(read, write)) yielded.push_back(slot);
+    if (!ring.empty()) {
+      ring.end_turn();
+      yielded.insert(yielded.end(), ring.state().begin(), ring.state().end());
+    }
     build_.emit(Opcode::yield, std::move(yielded));
   }
   for (size_t i = 0; i < op.results.size(); ++i) bind(op.results[i], fresh->results[i]);

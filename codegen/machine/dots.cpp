@@ -145,10 +145,50 @@ Operand Lowering::operand(const Op& dot, size_t index) {
   return {.buffer = buffer, .slot = slot, .arrived = false};
 }
 
+Value* Lowering::load_fragments(const Op& dot, size_t index, Value* buffer, Value* slot, int64_t k) {
+  const MmaInstruction& instruction = *mma_for(dot, target_.sm);
+  const int k_axis = int(1 - index);
+  const Layout layout = fragment_words(instruction, k_axis, natural_.accumulator(dot));
+  Type type{.kind = Type::Kind::data, .element = DType::i32, .rank = 2};
+  for (const int axis : {0, 1}) type.extents[size_t(axis)].value = layout.covered(axis);
+  return build_
+      .emit(Opcode::load_fragments, {buffer, slot},
+            {{.value = k}, {.value = instruction.k()}, {.value = k_axis}}, {type.with_layout(number(layout))})
+      ->result();
+}
+
+// The loads of each instruction's fragments go before the instructions on those loaded before: of the next
+// steps of K, and in the end of the next turn's first ones.
+Value* Lowering::multiply_ahead(const Op& dot, std::array<Operand, 2> operands, Value* accumulator) {
+  const int64_t extent = dot.operands[0]->type.extents[1].value, step = mma_for(dot, target_.sm)->k();
+  const auto element = int64_t(dot.operands[0]->type.element);
+  for (int64_t k = 0; k < extent; k += step) {
+    const bool last = k + step >= extent;
+    if (last) {
+      build_.emit(Opcode::wait_copies, {}, {{.value = operands[0].pending}});
+      barrier();
+    }
+    std::array<Value*, 2> now{};
+    for (const size_t index : {0, 1}) {
+      Operand& operand = operands[index];
+      now[index] = operand.fragments;
+      operand.fragments = load_fragments(dot, index, operand.buffer, last ? operand.next_slot : operand.slot,
+                                         last ? 0 : k + step);
+    }
+    accumulator = build_
+                      .emit(Opcode::mma_fragments, {now[0], now[1], accumulator},
+                            {{.value = element}, {.value = step}}, {accumulator->type})
+                      ->result();
+  }
+  for (const size_t index : {0, 1}) copied_.at(copy_of(dot, index)->load) = operands[index];
+  return accumulator;
+}
+
 void Lowering::dot(const Op& op) {
   const Operand a = operand(op, 0), b = operand(op, 1);
   const Layout layout = natural_.accumulator(op);
   Value* accumulator = tile(op.operands[2], layout);
+  if (a.fragments && b.fragments) return bind(op.results[0], multiply_ahead(op, {a, b}, accumulator));
   if (!a.arrived || !b.arrived) {
     build_.emit(Opcode::wait_copies, {}, {{.value = 0}});
     barrier();

@@ -1,6 +1,7 @@
 // The state of one lowering, shared by the files that do it.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <unordered_map>
 #include <vector>
@@ -24,6 +25,12 @@ struct Operand {
   ir::Value* buffer = nullptr;
   ir::Value* slot = nullptr;
   bool arrived = true;  // else copies are under way: wait, and meet at a barrier
+
+  // In a loop that loads ahead: the fragments of the first steps of K, already in registers, and the slot
+  // where the next turn's are found, once at most `pending` groups of copies are under way.
+  ir::Value* fragments = nullptr;
+  ir::Value* next_slot = nullptr;
+  int64_t pending = 0;
 };
 
 class Lowering {
@@ -82,6 +89,8 @@ class Lowering {
   // Dots.
   std::optional<Copy> copy_of(const ir::Op& dot, size_t index) const;
   Operand operand(const ir::Op& dot, size_t index);
+  ir::Value* load_fragments(const ir::Op& dot, size_t index, ir::Value* buffer, ir::Value* slot, int64_t k);
+  ir::Value* multiply_ahead(const ir::Op& dot, std::array<Operand, 2> operands, ir::Value* accumulator);
   // `fast` is the axis along which memory is contiguous if copies write it. Without, a tile in layout `from`
   // is stored into it.
   ir::Value* make_buffer(const ir::Op& dot, size_t index, int fast);

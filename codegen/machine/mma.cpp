@@ -1,6 +1,7 @@
 #include "codegen/machine/mma.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace heddle::codegen {
 
@@ -39,10 +40,25 @@ const MmaInstruction* mma_for(const ir::Op& dot, int sm) {
   return best;
 }
 
-const MmaInstruction* mma_of(const ir::Op& mma) {
+const MmaInstruction* mma_of(const ir::Op& op) {
+  const DType element =
+      op.code == ir::Opcode::mma_fragments ? DType(op.attribute(0)) : op.operands[0]->type.element;
   for (const MmaInstruction& row : mma_instructions())
-    if (row.operand == mma.operands[0]->type.element && row.k() == mma.attribute(1)) return &row;
+    if (row.operand == element && row.k() == op.attribute(1)) return &row;
   return nullptr;
+}
+
+ir::Layout fragment_words(const MmaInstruction& instruction, int k_axis, const Layout& accumulator) {
+  Layout layout = instruction.fragment(k_axis);
+  const int shared = std::countr_zero(4 / uint64_t(size_bytes(instruction.operand)));  // bits within a word
+  layout.registers.erase(layout.registers.begin(), layout.registers.begin() + shared);
+  for (std::vector<Layout::Bit>* bits : {&layout.registers, &layout.lanes})
+    for (Layout::Bit& bit : *bits)
+      if (bit.axis == k_axis) bit.shift = int8_t(bit.shift - shared);
+  for (const Layout::Bit& bit : accumulator.warps)
+    layout.warps.push_back(bit.axis == 1 - k_axis ? bit : Layout::Bit{});
+  layout.repeat[size_t(1 - k_axis)] = accumulator.repeat[size_t(1 - k_axis)];
+  return layout;
 }
 
 }  // namespace heddle::codegen

@@ -29,8 +29,12 @@ const std::vector<MmaInstruction>& mma_instructions();
 // has the meaning of the dot, which then is a chain of fma.
 const MmaInstruction* mma_for(const ir::Op& dot, int sm);
 
-// What an mma op of a machine program was lowered to; null for a chain of fma. The op says it by its `step`,
-// the steps of K taken at once.
-const MmaInstruction* mma_of(const ir::Op& mma);
+// What multiplies the operands of an mma, load_fragments or mma_fragments of a machine program; null for a
+// chain of fma. The op says it by its `step`, the steps of K taken at once.
+const MmaInstruction* mma_of(const ir::Op& op);
+
+// How lanes hold one operand for one instruction's steps of K, as words of 32 bits (load_fragments).
+// `accumulator` is the layout of the dot's result.
+ir::Layout fragment_words(const MmaInstruction& instruction, int k_axis, const ir::Layout& accumulator);
 
 }  // namespace heddle::codegen

@@ -82,8 +82,10 @@ class Verifier {
       case Opcode::yield:  // its op looks at it
       case Opcode::broadcast:
       case Opcode::load_view:
-      case Opcode::load_shared: return;
+      case Opcode::load_shared:
+      case Opcode::load_fragments: return;
       case Opcode::mma: return same(op, op.operands[4], result);
+      case Opcode::mma_fragments: return same(op, op.operands[2], result);
       case Opcode::for_loop:
         for (size_t i = 0; i < op.results.size(); ++i) {
           same(op, op.results[i], op.operands[3 + i]);

@@ -101,6 +101,12 @@ std::string operand_list(int64_t first, int64_t count) {
   return count == 1 ? text : "{" + text + "}";
 }
 
+Value* Emitter::hidden(Value* pointer) {
+  Value* bits = builder.CreatePtrToInt(pointer, builder.getInt64Ty());
+  bits = assembly("mov.b64 $0, $1;", "=l,l", builder.getInt64Ty(), {bits}, /*effects=*/false);
+  return builder.CreateIntToPtr(bits, builder.getPtrTy(kGlobal));
+}
+
 void Emitter::barrier() {
   builder.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier0, {}, {});
 }

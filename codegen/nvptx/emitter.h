@@ -72,6 +72,8 @@ struct Emitter : LaneBuilder {
   llvm::Value* assembly(const std::string& text, const std::string& constraints, llvm::Type* result,
                         const std::vector<llvm::Value*>& operands, bool effects);
   void barrier();
+  // The same pointer to global memory, of which LLVM knows nothing.
+  llvm::Value* hidden(llvm::Value* pointer);
 
  private:
   std::map<ThreadSum, llvm::Value*> thread_values_;
@@ -89,6 +91,8 @@ void emit_store_shared(Emitter& e, const ir::Op* op);
 void emit_load_shared(Emitter& e, const ir::Op* op);
 void emit_copy_async(Emitter& e, const ir::Op* op);
 void emit_mma(Emitter& e, const ir::Op* op);
+void emit_load_fragments(Emitter& e, const ir::Op* op);
+void emit_mma_fragments(Emitter& e, const ir::Op* op);
 void emit_reduce(Emitter& e, const ir::Op* op);
 Registers quotients(Emitter& e, const Registers& x, const Registers& d);  // of f32, lane by lane
 Registers square_roots(Emitter& e, const Registers& x);

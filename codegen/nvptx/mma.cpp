@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 #include <llvm/IR/Module.h>
 
+#include <span>
+
 #include "codegen/llvm/lane_ops.h"
 #include "codegen/machine/mma.h"
 #include "codegen/nvptx/emitter.h"
@@ -46,13 +48,15 @@ Value* load_bytes(Emitter& e, const std::vector<SlotAddresses::Place>& from) {
 // An operand of an instruction, in shared memory.
 class Source {
  public:
-  Source(Emitter& e, const Op* op, size_t index, const MmaInstruction& instruction, const Layout& accumulator)
+  // `op` has the buffer at operand `index`, then its slot; `accumulator` is the layout of the result, or of
+  // the fragments.
+  Source(Emitter& e, const Op* op, size_t index, int k_axis, const MmaInstruction& instruction,
+         const Layout& accumulator)
       : e_(e),
         memory_(op->operands[index]),
-        fragments_(memory_, instruction, index == 0 ? 1 : 0, accumulator),
+        fragments_(memory_, instruction, k_axis, accumulator),
         addresses_(e, slot_address(e, memory_, e.scalar(op->operands[index + 1]))) {}
 
-  size_t registers() const { return size_t(fragments_.registers()); }  // of a block
   // The registers of `count` blocks, for the steps of K from `k` on.
   Registers load(int64_t k, int64_t first, int64_t count) {
     const std::vector<SharedAccess> loads = fragments_.loads(k, first, count);
@@ -82,40 +86,56 @@ char constraint(DType element) {
   return element == DType::f32 ? 'f' : 'r';
 }
 
+// An instruction on some of a tile's blocks.
+class Multiply {
+ public:
+  Multiply(Emitter& e, const MmaInstruction& instruction, DType sum)
+      : e_(e),
+        a_count_(size_t(fragment_words(instruction, 1, instruction.c).register_count())),
+        b_count_(size_t(fragment_words(instruction, 0, instruction.c).register_count())),
+        c_count_(size_t(instruction.c.register_count())) {
+    text_ = fmt::format("mma.sync.aligned.{} {}, {}, {}, {};", instruction.name, operand_list(0, c_count_),
+                        operand_list(c_count_, a_count_), operand_list(c_count_ + a_count_, b_count_),
+                        operand_list(c_count_ + a_count_ + b_count_, c_count_));
+    for (size_t i = 0; i < c_count_; ++i) constraints_ += fmt::format("={},", constraint(sum));
+    for (size_t i = 0; i < a_count_ + b_count_; ++i) constraints_ += "r,";
+    for (size_t i = 0; i < c_count_; ++i) constraints_ += fmt::format("{}{}", i ? "," : "", constraint(sum));
+    sums_ = llvm::StructType::get(e.builder.getContext(),
+                                  std::vector<llvm::Type*>(c_count_, e.element_type(sum)));
+  }
+
+  // Row `row` of blocks of `c`, from a's words of that row and all of b's.
+  void operator()(std::span<Value* const> a, std::span<Value* const> b, size_t row, Registers& c) const {
+    const size_t columns = b.size() / b_count_;
+    for (size_t column = 0; column < columns; ++column) {
+      const size_t first = (row * columns + column) * c_count_;
+      const auto b_words = b.subspan(column * b_count_, b_count_);
+      const auto sums = std::span(c).subspan(first, c_count_);
+      Registers operands(a.begin(), a.end());
+      operands.insert(operands.end(), b_words.begin(), b_words.end());
+      operands.insert(operands.end(), sums.begin(), sums.end());
+      Value* d = e_.assembly(text_, constraints_, sums_, operands, false);
+      for (unsigned r = 0; r < c_count_; ++r) sums[r] = e_.builder.CreateExtractValue(d, r);
+    }
+  }
+  size_t a_count() const { return a_count_; }
+
+ private:
+  Emitter& e_;
+  const size_t a_count_, b_count_, c_count_;
+  std::string text_, constraints_;
+  llvm::Type* sums_;
+};
+
 void emit_tensor(Emitter& e, const Op* op, const MmaInstruction& instruction) {
-  auto& b = e.builder;
   const ir::Value* result = op->results[0];
   const Layout& layout = e.layout(result);
-  Source a_source(e, op, 0, instruction, layout), b_source(e, op, 2, instruction, layout);
-  const size_t a_count = a_source.registers(), b_count = b_source.registers(),
-               c_count = size_t(instruction.c.register_count());
-  const std::string text =
-      fmt::format("mma.sync.aligned.{} {}, {}, {}, {};", instruction.name, operand_list(0, c_count),
-                  operand_list(c_count, a_count), operand_list(c_count + a_count, b_count),
-                  operand_list(c_count + a_count + b_count, c_count));
-  const char sum = constraint(result->type.element);
-  std::string constraints;
-  for (size_t i = 0; i < c_count; ++i) constraints += fmt::format("={},", sum);
-  for (size_t i = 0; i < a_count + b_count; ++i) constraints += "r,";
-  for (size_t i = 0; i < c_count; ++i) constraints += fmt::format("{}{}", i ? "," : "", sum);
-  llvm::Type* sums = llvm::StructType::get(
-      b.getContext(), std::vector<llvm::Type*>(c_count, e.element_type(result->type.element)));
+  Source a(e, op, 0, 1, instruction, layout), b(e, op, 2, 0, instruction, layout);
+  const Multiply multiply(e, instruction, result->type.element);
   Registers c = e.tiles.at(op->operands[4]);
-  const int64_t rows = layout.repeat[0], columns = layout.repeat[1];
   for (int64_t k = 0; k < op->attribute(0); k += instruction.k()) {
-    const Registers b_words = b_source.load(k, 0, columns);
-    for (int64_t i = 0; i < rows; ++i) {
-      const Registers a_words = a_source.load(k, i, 1);
-      for (int64_t j = 0; j < columns; ++j) {
-        const size_t first = size_t(i * columns + j) * c_count;
-        Registers operands(a_words);
-        const auto b_first = b_words.begin() + ptrdiff_t(size_t(j) * b_count);
-        operands.insert(operands.end(), b_first, b_first + ptrdiff_t(b_count));
-        operands.insert(operands.end(), c.begin() + ptrdiff_t(first), c.begin() + ptrdiff_t(first + c_count));
-        Value* d = e.assembly(text, constraints, sums, operands, false);
-        for (unsigned r = 0; r < c_count; ++r) c[first + r] = b.CreateExtractValue(d, r);
-      }
-    }
+    const Registers b_words = b.load(k, 0, layout.repeat[1]);
+    for (int64_t row = 0; row < layout.repeat[0]; ++row) multiply(a.load(k, row, 1), b_words, size_t(row), c);
   }
   e.bind(result, std::move(c));
 }
@@ -234,6 +254,24 @@ void emit_mma(Emitter& e, const Op* op) {
     emit_tensor(e, op, *instruction);
   else
     emit_chain(e, op);
+}
+
+void emit_load_fragments(Emitter& e, const Op* op) {
+  const ir::Value* words = op->results[0];
+  const Layout& layout = e.layout(words);
+  const int k_axis = int(op->attribute(2));
+  Source source(e, op, 0, k_axis, *mma_of(*op), layout);
+  e.bind(words, source.load(op->attribute(0), 0, layout.repeat[size_t(1 - k_axis)]));
+}
+
+void emit_mma_fragments(Emitter& e, const Op* op) {
+  const ir::Value* result = op->results[0];
+  const Multiply multiply(e, *mma_of(*op), result->type.element);
+  const std::span<Value* const> a = e.tiles.at(op->operands[0]), b = e.tiles.at(op->operands[1]);
+  Registers c = e.tiles.at(op->operands[2]);
+  for (size_t row = 0; row * multiply.a_count() < a.size(); ++row)
+    multiply(a.subspan(row * multiply.a_count(), multiply.a_count()), b, row, c);
+  e.bind(result, std::move(c));
 }
 
 }  // namespace heddle::codegen::nvptx

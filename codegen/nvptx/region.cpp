@@ -277,6 +277,8 @@ void emit_op(Emitter& e, const Op* op) {
       return;
     case Opcode::barrier: return e.barrier();
     case Opcode::mma: return emit_mma(e, op);
+    case Opcode::load_fragments: return emit_load_fragments(e, op);
+    case Opcode::mma_fragments: return emit_mma_fragments(e, op);
     case Opcode::reduce: return emit_reduce(e, op);
     case Opcode::constant: {
       Value* value = lane_constant(e, result()->type.element, op->attribute(0));

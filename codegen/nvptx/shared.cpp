@@ -142,11 +142,20 @@ void emit_copy_async(Emitter& e, const Op* op) {
     }
     e.assembly(text + ";", constraints, b.getVoidTy(), operands, true);
   };
-  const auto source = [&](Value* row, Value* column) {
+  const auto source = [&](const CopyTurn& turn) {
+    Value *row = e.thread_value(turn.row), *column = e.thread_value(turn.column);
     Value* offset_in_tile =
         b.CreateAdd(b.CreateMul(b.CreateZExt(row, b.getInt64Ty()), row_bytes),
                     b.CreateZExt(b.CreateMul(column, e.i32(memory.element_bytes)), b.getInt64Ty()));
-    return b.CreateGEP(b.getInt8Ty(), base, offset_in_tile);
+    // Else LLVM's strength reduction keeps a running address in registers for every piece of a loop's copies.
+    return e.hidden(b.CreateGEP(b.getInt8Ty(), base, offset_in_tile));
+  };
+  // Where a turn is some rows on from the first, so is its address.
+  Value* first = source(turns[0]);
+  const auto from = [&](const CopyTurn& turn) {
+    if (turn.row.terms != turns[0].row.terms) return source(turn);
+    return b.CreateGEP(b.getInt8Ty(), first,
+                       b.CreateMul(row_bytes, e.i64(turn.row.constant - turns[0].row.constant)));
   };
 
   llvm::BasicBlock *wholly = e.new_block("copy"), *partly = e.new_block("copy_part"),
@@ -154,16 +163,7 @@ void emit_copy_async(Emitter& e, const Op* op) {
   b.CreateCondBr(whole, wholly, partly);
   b.SetInsertPoint(wholly);
   SlotAddresses in_whole(e, slot);
-  Value* from = nullptr;
-  for (size_t i = 0; i < turns.size(); ++i) {
-    // Where a turn is some rows on from the last, so is its address.
-    if (i > 0 && turns[i].row.terms == turns[i - 1].row.terms)
-      from = b.CreateGEP(b.getInt8Ty(), from,
-                         b.CreateMul(row_bytes, e.i64(turns[i].row.constant - turns[i - 1].row.constant)));
-    else
-      from = source(e.thread_value(turns[i].row), e.thread_value(turns[i].column));
-    copy(turns[i], from, in_whole[turns[i].to.address], nullptr);
-  }
+  for (const CopyTurn& turn : turns) copy(turn, from(turn), in_whole[turn.to.address], nullptr);
   b.CreateBr(done);
 
   b.SetInsertPoint(partly);
@@ -178,7 +178,7 @@ void emit_copy_async(Emitter& e, const Op* op) {
     left = b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, left, e.i32(0));
     Value* bytes = b.CreateSelect(inside, b.CreateMul(left, e.i32(memory.element_bytes)), e.i32(0));
     // Where nothing is read, the address must still be one: the view's own.
-    copy(turn, b.CreateSelect(b.CreateICmpEQ(bytes, e.i32(0)), view.base, source(row, column)),
+    copy(turn, b.CreateSelect(b.CreateICmpEQ(bytes, e.i32(0)), view.base, from(turn)),
          in_part[turn.to.address], bytes);
   }
   b.CreateBr(done);

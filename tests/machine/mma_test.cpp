@@ -219,3 +219,29 @@ TEST_CASE("copies and fragments agree") {
             for (const int64_t warps : {4, 8})
               check_operand({instruction, outer_extent, k_steps * instruction.k(), k_axis, fast, warps});
 }
+
+TEST_CASE("words of fragments hold neighbours along K, and what other warps share along the other axis") {
+  for (const MmaInstruction& instruction : mma_instructions())
+    for (const int k_axis : {0, 1}) {
+      const Layout accumulator = ir::spread(instruction.c, tile(DType::f32, 128, 128), 2, 2);
+      const Layout fragment = instruction.fragment(k_axis),
+                   words = fragment_words(instruction, k_axis, accumulator);
+      const int64_t in_word = 4 / size_bytes(instruction.operand);
+      const size_t k = size_t(k_axis), outer = 1 - k;
+      CHECK(words.covered(int(outer)) == 128);
+      CHECK(words.covered(k_axis) == instruction.k() / in_word);
+      for (int64_t thread = 0; thread < 128; ++thread) {
+        const ir::Coordinates own = words.of_thread(thread), lane = fragment.of_thread(thread % 32),
+                              result = accumulator.of_thread(thread / 32 * 32);
+        CHECK(own[outer] == lane[outer] + result[outer]);
+        CHECK(own[k] * in_word == lane[k]);
+      }
+      for (int64_t word = 0; word < fragment.register_count() / in_word; ++word)
+        for (int64_t i = 0; i < in_word; ++i) {
+          const ir::Coordinates element = fragment.of_register(word * in_word + i),
+                                of_word = words.of_register(word);
+          CHECK(element[outer] == of_word[outer]);
+          CHECK(element[k] == of_word[k] * in_word + i);
+        }
+    }
+}
