@@ -71,9 +71,15 @@ void release(Device device, void* memory) noexcept {
     }
 }
 
-void copy_bytes(Stream& stream, void* to, const void* from, int64_t bytes, Location where) {
+void copy_bytes(Stream& stream, Device device, void* to, const void* from, int64_t bytes, Location where) {
   if (bytes <= 0) return;
+  if (!to || !from)
+    fail(ErrorKind::launch, where, "{} bytes are to be copied, but the host's memory is null", bytes);
   if (stream.device().kind() != Device::Kind::cuda) {
+    if (device.kind() == Device::Kind::cuda)
+      fail(ErrorKind::launch, where,
+           "a buffer of {} can't be copied through a stream of {}; take a stream of that GPU",
+           device.name(where), stream.device().name(where));
     std::memcpy(to, from, size_t(bytes));
     return;
   }

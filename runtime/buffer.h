@@ -14,8 +14,10 @@ namespace runtime {
 // there is none.
 HEDDLE_API void* allocate(Device device, int64_t count, int64_t element_bytes, Location where);
 HEDDLE_API void release(Device device, void* memory) noexcept;
-// Between host memory and a buffer; waits for the stream's launches.
-HEDDLE_API void copy_bytes(Stream& stream, void* to, const void* from, int64_t bytes, Location where);
+// Between host memory and a buffer of `device`; waits for the stream's launches. Throws Error (launch) for
+// null memory, and for a GPU's buffer where the stream is of no GPU.
+HEDDLE_API void copy_bytes(Stream& stream, Device device, void* to, const void* from, int64_t bytes,
+                           Location where);
 // Throws Error (launch) for a negative extent, and for more elements than `count`.
 HEDDLE_API void check_view(const int64_t* extents, int rank, int64_t count, Location where);
 }  // namespace runtime
@@ -52,10 +54,10 @@ class Buffer {
 
   // All size() elements from or to host memory; waits for the stream's launches.
   void upload(Stream& stream, const T* from, Location where = std::source_location::current()) {
-    runtime::copy_bytes(stream, data_, from, count_ * int64_t(sizeof(T)), where);
+    runtime::copy_bytes(stream, device_, data_, from, count_ * int64_t(sizeof(T)), where);
   }
   void download(Stream& stream, T* to, Location where = std::source_location::current()) const {
-    runtime::copy_bytes(stream, to, data_, count_ * int64_t(sizeof(T)), where);
+    runtime::copy_bytes(stream, device_, to, data_, count_ * int64_t(sizeof(T)), where);
   }
 
   // Row-major views from the start of the buffer; Error if they need more elements than there are.

@@ -102,6 +102,7 @@ void launch(const char* name, const char* device_name, void* native, const char*
 }  // namespace
 
 void publish(const char* name, const runtime::KernelSource& source) {
+  if (!name) fail(ErrorKind::launch, source.where, "kernel '{}' is published without a name", source.name);
   const Dims none;
   const runtime::TraceRequest request{
       .dims = &none, .unbound_dim_value = 64, .facts = nullptr, .schedule_where = source.where};

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "codegen/ir/fail.h"
+#include "codegen/schedule/json.h"
 #include "codegen/schedule/lower.h"
 
 namespace heddle::codegen {
@@ -77,6 +78,19 @@ void refuse_fields_of_the_future(const ir::Function& function, const Schedule& s
   require(!schedule.pdl, "pdl");
 }
 
+// Fields of another choice than the one made, values of no enumerator: what can't be written would be
+// ignored.
+void refuse_what_has_no_text(const ir::Function& function, const Schedule& schedule, Location where) {
+  std::string reason = "fields belong to another choice than the one made";
+  try {
+    if (schedule_from_json(to_json(schedule)) == schedule) return;
+  } catch (const Error& error) {
+    reason = error.message();
+  }
+  refuse(function, where,
+         fmt::format("the schedule has no meaning, written as {}: {}", json_text(to_json(schedule)), reason));
+}
+
 }  // namespace
 
 void check_schedule(const ir::Function& function, const Schedule& schedule, Target target, Location where) {
@@ -111,6 +125,7 @@ void check_schedule(const ir::Function& function, const Schedule& schedule, Targ
       refuse(function, where,
              fmt::format("order=grouped with a group of {}; at least 1 is needed", schedule.order.size));
   }
+  refuse_what_has_no_text(function, schedule, where);
 }
 
 }  // namespace heddle::codegen

@@ -147,6 +147,27 @@ TEST_CASE("what can't be honoured is refused by name") {
   CHECK(refusal(*plane, {.work = persistent{}, .order = grouped{2}, .numerics = linear}) == "(accepted)");
 }
 
+TEST_CASE("a schedule filled in by hand with what no choice has is refused, not ignored") {
+  const auto plane = counting_kernel(2);
+  const auto refused = [&](auto fill) {
+    Schedule schedule;
+    fill(schedule);
+    return refusal(*plane, schedule);
+  };
+  CHECK(refused([](Schedule&) {}) == "(accepted)");
+  CHECK(refused([](Schedule& s) { s.work.workers = 4; }).find("belong to another choice") !=
+        std::string::npos);
+  CHECK(refused([](Schedule& s) { s.order.size = 4; }).find("belong to another choice") != std::string::npos);
+  CHECK(refused([](Schedule& s) { s.numerics.count = 2; }).find("belong to another choice") !=
+        std::string::npos);
+  CHECK(refused([](Schedule& s) { s.work.kind = Work::Kind(77); }).find("'?' is no value of work") !=
+        std::string::npos);
+  CHECK(refused([](Schedule& s) { s.order.kind = Order::Kind(9); }).find("'?' is no value of order") !=
+        std::string::npos);
+  CHECK(refused([](Schedule& s) { s.numerics.kind = Numerics::Kind(9); }).find("'?' is no value of") !=
+        std::string::npos);
+}
+
 TEST_CASE("a group of any size takes every tile once") {
   const std::vector<int64_t> extents = {3, 5, 4};
   for (const int64_t size : {int64_t(5), int64_t(6), int64_t(1) << 61, int64_t(1) << 62, INT64_MAX}) {

@@ -70,6 +70,27 @@ TEST_CASE("an empty buffer asks nothing of the driver") {
   CHECK(cuda().calls(nullptr) == 0);
 }
 
+TEST_CASE("a buffer is not copied to nowhere, nor by a stream that can't reach it") {
+  const fake::Fresh fresh;
+  Stream stream(Device::cuda(0)), host_stream(Device::cpu());
+  Buffer<f32> buffer(Device::cuda(0), 4), host_buffer(Device::cpu(), 4);
+  f32 host[4] = {1, 2, 3, 4}, back[4] = {};
+  for (Stream* any : {&stream, &host_stream})
+    for (const fake::Problem& problem : {fake::problem_of([&] { host_buffer.upload(*any, nullptr); }),
+                                         fake::problem_of([&] { host_buffer.download(*any, nullptr); })}) {
+      CHECK(problem.kind == ErrorKind::launch);
+      CHECK(problem.has("16 bytes are to be copied, but the host's memory is null"));
+    }
+  for (const fake::Problem& problem : {fake::problem_of([&] { buffer.upload(host_stream, host); }),
+                                       fake::problem_of([&] { buffer.download(host_stream, back); })}) {
+    CHECK(problem.kind == ErrorKind::launch);
+    CHECK(problem.has("can't be copied through a stream of "));
+  }
+  host_buffer.upload(stream, host);  // the driver reaches the host's memory
+  host_buffer.download(host_stream, back);
+  CHECK(back[3] == 4);
+}
+
 TEST_CASE("out of memory says how much was asked of whom, on the caller's line") {
   const fake::Fresh fresh;
   const int before = fake::objects().blocks;

@@ -77,6 +77,7 @@ TEST_CASE("what does not fit a published kernel is refused in words") {
   says(launch("scaled", {good, good, number(1)}, "BLOCK=0"), "BLOCK");
   says(launch("scaled", {good, good, number(1)}, "nonsense"), "nonsense");
   says(launch("scaled", {good, good, number(1)}, "", "abacus"), "there is no device 'abacus'");
+  CHECK_THROWS_AS(publish(nullptr, scaled.source()), Error);
   // The message is cut to fit, and none is needed.
   char small[8];
   CHECK(heddle_launch("no such", "cpu", nullptr, nullptr, nullptr, nullptr, 0, small, sizeof small) == 1);
