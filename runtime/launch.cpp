@@ -246,16 +246,24 @@ void check_grid(const KernelSource& source, Grid grid, Location where) {
          grid.x, grid.y, grid.z);
 }
 
+// Apart from launch(), which a repeated launch is the shorter for.
+[[gnu::noinline]] void clear(LaunchReport& report) {
+  report = {};
+}
+[[gnu::noinline]] void make(const KernelSource& source, Variant& variant, const Stream& stream,
+                            Location where) {
+  CodeOrigin origin;
+  once(source, variant, variant.compiled, where, [&] { origin = compile(source, variant, stream, where); });
+  if (thread_report.report.compiled_now) tell(source, variant.device, origin.remarks, where);
+}
+
 }  // namespace
 
 void launch(const KernelSource& source, KernelState*& state, const Schedule* schedule, Grid grid,
             Stream& stream, const Argument* arguments, int count, Location where, Purpose purpose) {
   ThreadReport& mine = thread_report;
   LaunchReport& report = mine.report;
-  report.trace_ms = report.compile_ms = report.codegen_ms = report.assemble_ms = report.load_ms = 0;
-  report.cache_hit = report.compiled_now = false;
-  report.cache_path = "";
-  report.gpu = {};
+  if (report.compiled_now || report.trace_ms != 0) clear(report);
   PackedArguments packed;
   check_grid(source, grid, where);
   pack(source, arguments, count, packed, where);
@@ -281,9 +289,7 @@ void launch(const KernelSource& source, KernelState*& state, const Schedule* sch
     if (work.workers == 0) return;
     check_memory(source, arguments, count, where);
   }
-  CodeOrigin origin;
-  once(source, variant, variant.compiled, where, [&] { origin = compile(source, variant, stream, where); });
-  if (report.compiled_now) tell(source, variant.device, origin.remarks, where);
+  if (!variant.compiled.load(std::memory_order_acquire)) make(source, variant, stream, where);
   if (purpose == Purpose::prepare) return;
   variant.executable->run(stream,
                           {.arguments = arguments,
