@@ -1,6 +1,6 @@
 // Functions of tiles that act lane by lane. Those of one op come from the rows of the op table: exp, exp2,
-// log, tanh, erf, sigmoid (f16, bf16, f32), sqrt, floor, rint, fma (every float), abs, max, min (every
-// number).
+// expm1, log, log2, log1p, sin, cos, tanh, erf, sigmoid (f16, bf16, f32), sqrt, rsqrt, floor, ceil, trunc,
+// round, rint, fma (every float), abs, max, min (every number).
 #pragma once
 
 #include "dsl/operators.h"

@@ -21,15 +21,15 @@ consteval void check_domain() {
   static_assert(!storage, "f8 types are for storage alone: cast<f32>(x) first");
   static_assert(storage || domain != Domain::integer || is_integer(type),
                 "this operation is for integers alone");
-  static_assert(storage || domain != Domain::floating || is_floating(type),
+  static_assert(storage || (domain != Domain::floating && domain != Domain::single) || is_floating(type),
                 "this function is for floats alone: cast<f32>(x) first");
   static_assert(storage || domain != Domain::bits || is_integer(type) || type == DType::i1,
                 "& | ^ ~ are for integers and i1: bitcast<T>(x) gives a float's bits");
   static_assert(
       domain != Domain::number || type != DType::i1,
       "i1 has no arithmetic and no order, only & | ^ ! == !=: write cast<T>(x), or select(c, a, b)");
-  static_assert(!row_of(op).expanded || type != DType::f64,
-                "exp, exp2, log, tanh, erf and sigmoid are for f16, bf16 and f32: cast<f32>(x) first");
+  static_assert(domain != Domain::single || type != DType::f64,
+                "exp, log, sin and their kin are for f16, bf16 and f32: cast<f32>(x) first");
 }
 
 // Whether the element types, ranks and extents of two operands go together. One mistake gives one message.

@@ -51,16 +51,14 @@ struct TileFor<T, Extents<D...>> {
 };
 
 // What the compiler asks of the op table.
-enum class Domain : uint8_t { number, integer, floating, bits, any };
+enum class Domain : uint8_t { number, integer, floating, single, bits, any };
 struct Row {
   Domain domain;
   bool comparison;
-  bool expanded;  // composed of other ops
 };
 inline constexpr bool same = false, boolean = true;
 inline constexpr Row kRows[] = {
-#define HEDDLE_ELEMENTWISE(name, arity, domain, result, ...) {Domain::domain, result, false},
-#define HEDDLE_EXPANDED(name, arity, domain, result, ...)    {Domain::domain, result, true},
+#define HEDDLE_ELEMENTWISE(name, arity, domain, result, ...) {Domain::domain, result},
 #include "codegen/ir/ops.def"
 };
 consteval Row row_of(Op op) {

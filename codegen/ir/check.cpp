@@ -59,6 +59,9 @@ std::string check_elementwise(const OpInfo& row, const Op& op) {
       return fmt::format("{} takes operands of one shape, not {} and {}", row.name, to_string(first),
                          to_string(operand->type));
   }
+  if (row.domain == Domain::single && first.element == DType::f64)
+    return fmt::format("{} of f64 is not available; cast to f32 and back where f32's precision is enough",
+                       row.name);
   if (!in_domain(row.domain, first.element))
     return fmt::format("{} is not defined for {}", row.name, heddle::to_string(first.element));
   return {};

@@ -13,9 +13,11 @@ constexpr bool same = false, boolean = true;
 
 constexpr OpInfo kOps[] = {
 #define HEDDLE_ELEMENTWISE(name, arity, domain, result, laws, expression) \
-  {#name, true, Domain::domain, result, laws, arity, arity, 1, 0, "", Effect::pure},
+  {#name, true, false, Domain::domain, result, laws, arity, arity, 1, 0, "", Effect::pure},
+#define HEDDLE_EXPANDED(name, arity, domain, result, laws, expression) \
+  {#name, true, true, Domain::domain, result, laws, arity, arity, 1, 0, "", Effect::pure},
 #define HEDDLE_STRUCTURED(name, least, most, results, regions, attributes, effect) \
-  {#name, false, Domain::any, same, none, least, most, results, regions, attributes, Effect::effect},
+  {#name, false, false, Domain::any, same, none, least, most, results, regions, attributes, Effect::effect},
 #include "codegen/ir/ops.def"
 };
 

@@ -21,12 +21,13 @@ enum class Opcode : uint8_t {
 };
 
 enum class Effect : uint8_t { pure, read, write, control, ordered };
-enum class Domain : uint8_t { number, integer, floating, bits, any };
+enum class Domain : uint8_t { number, integer, floating, single, bits, any };
 
 // A row of ops.def.
 struct OpInfo {
   const char* name;
   bool elementwise;
+  bool expanded;  // composed of other ops by expand_math
   // Elementwise rows.
   Domain domain;
   bool boolean_result;
@@ -50,6 +51,7 @@ constexpr bool in_domain(Domain domain, DType type) {
     case Domain::number: return is_integer(type) || is_floating(type);
     case Domain::integer: return is_integer(type);
     case Domain::floating: return is_floating(type);
+    case Domain::single: return is_floating(type) && type != DType::f64;
     case Domain::bits: return is_integer(type) || type == DType::i1;
     case Domain::any: return dtype_class(type) != DTypeClass::storage_float;
   }

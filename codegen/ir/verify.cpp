@@ -19,14 +19,8 @@ const char* forbidden(Opcode code, Level level) {
     case Opcode::write_variable: return level >= Level::tile ? "promote_variables" : nullptr;
     case Opcode::tile_id:
     case Opcode::program_id: return level >= Level::scheduled ? "the schedule pass" : nullptr;
-    case Opcode::exp:
-    case Opcode::exp2:
-    case Opcode::log:
-    case Opcode::tanh:
-    case Opcode::erf:
-    case Opcode::sigmoid: return level >= Level::expanded ? "expand_math" : nullptr;
     case Opcode::dot: return level >= Level::machine ? "the lowering to a machine program" : nullptr;
-    default: return nullptr;
+    default: return info(code).expanded && level >= Level::expanded ? "expand_math" : nullptr;
   }
 }
 

@@ -1,4 +1,4 @@
-// Rewrites exp, exp2, log, tanh, erf and sigmoid into the other ops of the table, so that every target
+// Rewrites the table's HEDDLE_EXPANDED functions, exp and its kin, into its other ops, so that every target
 // computes them alike, to the bit, and none needs a library. docs/math.md states their accuracy.
 #pragma once
 
@@ -9,8 +9,7 @@ namespace heddle::codegen {
 // Whether expand_math has something to do.
 bool has_math(const ir::Function& function);
 
-// f16 and bf16 are computed in f32 and rounded at the end. Throws Error (unsupported) at the op's line for
-// f64.
+// f16 and bf16 are computed in f32 and rounded at the end.
 void expand_math(ir::Function& function);
 
 }  // namespace heddle::codegen

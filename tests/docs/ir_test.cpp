@@ -53,7 +53,7 @@ std::string cells(const std::vector<std::string>& contents) {
 std::string columns(Opcode code) {
   const OpInfo& row = info(code);
   if (row.elementwise) {
-    constexpr const char* kDomains[] = {"number", "integer", "floating", "bits", "any"};
+    constexpr const char* kDomains[] = {"number", "integer", "floating", "single", "bits", "any"};
     return cells({fmt::format("{}", row.min_operands), kDomains[int(row.domain)],
                   row.boolean_result ? "boolean" : "same", row.commutative ? "commutative" : ""}) +
            "|";
