@@ -5,7 +5,7 @@
 
 namespace heddle {
 
-const DimBinding* Dims::find(const char* name) const {
+const DimBinding* Dims::find(const char* name) const& {
   for (int i = 0; i < count && i < kMax; ++i)
     if (std::strcmp(bindings[i].name, name) == 0) return &bindings[i];
   return nullptr;

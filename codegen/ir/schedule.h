@@ -35,7 +35,8 @@ struct Dims {
     }
     ++count;
   }
-  HEDDLE_API const DimBinding* find(const char* name) const;        // null where absent
+  HEDDLE_API const DimBinding* find(const char* name) const&;       // null where absent
+  const DimBinding* find(const char* name) const&& = delete;        // it would point into what is gone
   HEDDLE_API friend bool operator==(const Dims& a, const Dims& b);  // same names and numbers, in any order
 };
 

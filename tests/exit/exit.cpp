@@ -30,7 +30,8 @@ void launch(int64_t block) {
                                              TensorRef<f32, 2>(c.data(), {kSize, kSize}));
   for (const f32 element : c)
     if (element != kSize) std::abort();
-  const DimBinding* bound = runtime::last_launch().schedule.dims.find("BM");
+  const runtime::LaunchReport report = runtime::last_launch();
+  const DimBinding* bound = report.schedule.dims.find("BM");
   if (!bound || bound->value != block) std::abort();
 }
 

@@ -149,6 +149,17 @@ TEST_CASE("a variant is traced and compiled once, whatever the sizes and worker 
   CHECK(last_launch().compiled_now);
 }
 
+TEST_CASE("every launch's report holds the schedule it used") {
+  TestKernel kernel;
+  Stream stream(Device::cpu());
+  std::vector<float> memory(64, 0.0f);
+  for (const int64_t workers : {2, 2, 2, 3, 3, 2}) {
+    const Schedule wanted{.work = persistent{.workers = workers}};
+    kernel.run(stream, view_of(memory.data(), 64), 1.0f, &wanted);
+    CHECK(last_launch().schedule == wanted);
+  }
+}
+
 TEST_CASE("a refused schedule leaves the kernel usable") {
   TestKernel kernel;
   Stream stream(Device::cpu());

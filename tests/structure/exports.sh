@@ -3,7 +3,7 @@
 # usage: exports.sh <libheddle.so>
 set -euo pipefail
 symbols=$(nm -D --defined-only --format=posix "$1" | awk '{print $1}')
-foreign=$(grep -vE '^(heddle_|_ZNK?6heddle|_ZT[ISV]N6heddle)' <<<"$symbols" || true)
+foreign=$(grep -vE '^(heddle_|_ZNK?R?6heddle|_ZT[ISV]N6heddle)' <<<"$symbols" || true)
 if [[ -n $foreign ]]; then
   echo "exported, but not Heddle's:" >&2
   head -20 <<<"$foreign" | c++filt >&2
